@@ -1,0 +1,1 @@
+"""The rules of the house, executable: each proves itself on a planted violation."""
