@@ -1,0 +1,1 @@
+"""Plain values and pure rules: no database, no network, property tests."""
