@@ -1,0 +1,22 @@
+-- Writes what code declares of an automation; its stage and first event stay what the row says.
+-- Parameters: name, version, label, listens text[], lane, priority, max_attempts, max_crashes,
+--   input_schema json, replaces, tags text[], by.
+-- Returns: one row: stage; the lane's strands are made beside it where they are missing.
+-- Locks: the automation's row.
+-- Index: the primary key.
+-- Zero rows: never.
+with declared as (
+    insert into tenure.automations as a (
+    name, version, label, listens, lane, priority, max_attempts, max_crashes, input_schema,
+    replaces, tags, declared_by)
+values (%(name)s, %(version)s, %(label)s, %(listens)s, %(lane)s, %(priority)s, %(max_attempts)s,
+        %(max_crashes)s, %(input_schema)s, %(replaces)s, %(tags)s, %(by)s)
+on conflict (name) do update
+   set version = excluded.version, label = excluded.label, listens = excluded.listens,
+       lane = excluded.lane, priority = excluded.priority, max_attempts = excluded.max_attempts,
+       max_crashes = excluded.max_crashes, input_schema = excluded.input_schema,
+       replaces = excluded.replaces, tags = excluded.tags, declared_by = excluded.declared_by,
+       declared_at = tenure.clock()
+returning a.stage, a.name, a.lane
+)
+select d.stage, tenure.open_lane(d.name, d.lane) from declared as d

@@ -1,0 +1,82 @@
+-- Claims up to a quota of jobs from each strand, with all a handler needs at a first run.
+-- Parameters: worker uuid, lease seconds, strands int[], quotas int[], quarantine boolean.
+-- Returns: a row for each row locked; worker_id null where it went aside or is held instead.
+-- Locks: jobs, SKIP LOCKED; limits stop the locking node, so rows locked = rows returned.
+-- Index: jobs_claimable, an equality on strand and priority and a range on leased_until.
+-- Zero rows: the strands are empty, or others are claiming them.
+with turned as (
+    update tenure.jobs as j
+       set previous_worker = j.worker_id,
+           worker_id = case when j.worker_id is null
+                              or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
+                            then %(worker)s::uuid end,
+           claimed_at = case when j.worker_id is null
+                               or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
+                             then tenure.clock() end,
+           heartbeat_at = tenure.clock(),
+           fence = j.fence + (j.worker_id is null
+                              or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun'))::integer,
+           crash_count = j.crash_count + (j.worker_id is not null)::integer,
+           quarantine_crashes = j.quarantine_crashes
+               + (j.worker_id is not null
+                  and tenure.turn(j, %(quarantine)s) in ('rerun', 'hold'))::integer,
+           status = case when j.worker_id is not null
+                          and tenure.turn(j, %(quarantine)s) = 'hold'
+                         then 'held' else 'pending' end,
+           leased_until = case
+               when j.worker_id is null or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
+                    then tenure.clock() + make_interval(secs => %(lease)s)
+               when tenure.turn(j, %(quarantine)s) = 'hold' then 'infinity'::timestamptz
+               else tenure.clock() end,
+           strand = case when j.worker_id is not null
+                          and tenure.turn(j, %(quarantine)s) = 'aside' then (
+                             select q.id from tenure.strands as q
+                               join tenure.strands as h on h.id = j.home
+                              where q.automation = h.automation and q.lane = h.lane
+                                and q.live = h.live and q.quarantine)
+                         else j.strand end
+     where j.id = any (array(
+         select c.id
+           from unnest(%(strands)s::integer[], %(quotas)s::integer[]) as s (strand, quota)
+          cross join lateral (
+                select x.id
+                  from generate_series(0, 9) as p (priority)
+                 cross join lateral (
+                       select k.id from tenure.jobs as k
+                        where k.status = 'pending' and k.strand = s.strand
+                          and k.priority = p.priority and k.leased_until <= tenure.now()
+                        order by k.leased_until
+                        limit s.quota
+                          for update skip locked) as x
+                 limit s.quota) as c))
+    returning j.*
+), lapsed as (
+    -- The statement's snapshot still shows each lapsed claim as it was.
+    insert into tenure.attempts (job_id, fence, ended, worker_id, claimed_at, waiting_on)
+    select j.id, j.fence, case when tenure.turn(j, true) = 'adopt' then 'lost_lease'
+                               else 'crash' end,
+           j.worker_id, j.claimed_at,
+           json_build_object('last_heartbeat', j.heartbeat_at, 'leased_until', j.leased_until)
+      from tenure.jobs as j
+     where j.id = any (array(select t.id from turned as t where t.previous_worker is not null))
+    on conflict do nothing
+), asked as (
+    insert into tenure.holds (job_id, question)
+    select t.id, format('Its process ended %%s times while it ran alone. Run it again?',
+                        t.quarantine_crashes - t.quarantine_base)
+      from turned as t where t.status = 'held'
+), due as (
+    insert into tenure.dues (strand, due)
+    select t.strand, t.leased_until from turned as t
+     where t.worker_id is null and t.status = 'pending'
+)
+select t.id, t.worker_id, t.previous_worker, t.status, t.automation, t.mode, t.lane, t.strand,
+       t.home, t.fence, t.failure_count - t.failure_base as failures, t.crash_count,
+       t.deferral_count, t.request, t.created_at, t.claimed_at, i.input, e.id as event_id,
+       e.source, e.type, e.key, e.received_at, e.content_type, e.headers, e.body
+  from turned as t
+  left join lateral (select n.input::text as input from tenure.inputs as n
+                      where n.job_id = t.id limit 1) as i on true
+  left join lateral (select v.id, v.source, v.type, v.key, v.received_at, v.content_type,
+                            v.headers::text as headers, v.body
+                       from tenure.events as v where v.id = t.event_id limit 1) as e on true

@@ -1,0 +1,54 @@
+-- Ends claims whose jobs go on: a failure with attempts left, a deferral, a hold.
+-- Parameters: worker uuid; ids uuid[] in order, fences int[], ends text[] (failure, deferral,
+--   hold), delays float8[] seconds, strands int[] (null: home), waits, error_classes, errors,
+--   questions, steps text[], sends uuid[].
+-- Returns: the ids handed back.
+-- Locks: jobs by id; then attempts, dues and holds are appended.
+-- Index: the primary key.
+-- A missing id: the claim was over, and nothing of it was written.
+with told as (
+    select * from unnest(%(ids)b::uuid[], %(fences)s::integer[], %(ends)b::text[],
+                         %(delays)s::float8[], %(strands)s::integer[], %(waits)b::text[],
+                         %(error_classes)b::text[], %(errors)b::text[], %(questions)b::text[],
+                         %(steps)b::text[], %(sends)b::uuid[])
+        as t (id, fence, ended, delay, strand, waits, error_class, error, question, step, send_id)
+), held as materialized (
+    select h.id, h.claimed_at from told as t
+     cross join lateral (
+           select j.id, j.claimed_at from tenure.jobs as j
+            where j.id = t.id and j.fence = t.fence and j.worker_id = %(worker)s
+              for update) as h
+), back as (
+    update tenure.jobs as j
+       set worker_id = null,
+           previous_worker = null,
+           claimed_at = null,
+           heartbeat_at = null,
+           status = case when t.ended = 'hold' then 'held' else 'pending' end,
+           leased_until = case when t.ended = 'hold' then 'infinity'::timestamptz
+                               else tenure.clock() + make_interval(secs => t.delay) end,
+           failure_count = j.failure_count + (t.ended = 'failure')::integer,
+           deferral_count = j.deferral_count + (t.ended <> 'failure')::integer,
+           strand = coalesce(t.strand, j.home),
+           request = case when t.ended = 'hold' then null else j.request end,
+           waiting_on = t.waits::json
+      from told as t
+     where t.id = j.id and j.id = any (array(select h.id from held as h))
+    returning j.id, j.fence, j.strand, j.leased_until, t.ended, t.waits, t.error_class, t.error,
+              t.question, t.step, t.send_id
+), attempted as (
+    insert into tenure.attempts (job_id, fence, ended, worker_id, claimed_at, due, error_class,
+                                 error, waiting_on)
+    select b.id, b.fence, b.ended, %(worker)s, h.claimed_at, nullif(b.leased_until, 'infinity'),
+           b.error_class, b.error, b.waits::json
+      from back as b join held as h on h.id = b.id
+), due as (
+    insert into tenure.dues (strand, due)
+    select b.strand, b.leased_until from back as b join tenure.strands as s on s.id = b.strand
+     where b.leased_until < s.next_at
+), asked as (
+    insert into tenure.holds (job_id, step, send_id, question)
+    select b.id, b.step, b.send_id, coalesce(b.question, 'Held by an operator. Go on?')
+      from back as b where b.ended = 'hold'
+)
+select b.id from back as b

@@ -1,0 +1,24 @@
+-- What jobs remember of their calls: the latest send of each step, its outcome, its evidence.
+-- Parameters: ids uuid[].
+-- Returns: a row for each (job, step), with wait: seconds until an open send can no longer leave,
+--   and age: seconds since the step's first send.
+-- Locks: none.
+-- Index: the primary keys.
+-- Zero rows: nothing was sent yet.
+select distinct on (c.job_id, c.step)
+       c.job_id, c.step, c.send, c.send_id, c.epoch, c.fence, c.provider, c.account, c.method,
+       c.url, c.headers::text as headers, c.body, c.body_digest, c.key, c.wire_key, c.policy, c.safe,
+       coalesce(o.state, e.state, c.state) as state,
+       o.state is null and e.state is not null as testified,
+       coalesce(o.status, e.status, c.status) as status,
+       coalesce(o.answer_headers, e.answer_headers, c.answer_headers)::text as answer_headers,
+       coalesce(o.answer, e.answer, c.answer) as answer,
+       coalesce(o.why, e.why, c.why) as why, o.told_by,
+       extract(epoch from c.send_until - tenure.clock())::float8 as wait,
+       extract(epoch from tenure.clock() - min(c.admitted_at) over (
+           partition by c.job_id, c.step, c.epoch))::float8 as age
+  from tenure.calls as c
+  left join tenure.outcomes as o on o.job_id = c.job_id and o.send_id = c.send_id
+  left join tenure.evidence as e on e.job_id = c.job_id and e.send_id = c.send_id
+ where c.job_id = any (%(ids)b::uuid[])
+ order by c.job_id, c.step, c.send desc

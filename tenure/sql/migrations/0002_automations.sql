@@ -1,0 +1,104 @@
+-- 0002_automations: what is declared in code and read by the door, SQL callers and pages.
+-- serves code from: 1
+
+create table tenure.automations (
+    name text primary key,
+    version text not null,
+    label text,
+    listens text[] not null default '{}',
+    lane text not null default 'free',
+    stage text not null default 'dry_run',
+    priority smallint not null default 5,
+    max_attempts integer not null default 10,
+    max_crashes integer not null default 3,
+    input_schema json,
+    replaces text,
+    tags text[] not null default '{}',
+    first_event uuid,
+    declared_at timestamptz not null default tenure.clock(),
+    declared_by text,
+    constraint stage_is_known check (stage in ('dry_run', 'shadow', 'live')),
+    constraint priority_is_one_digit check (priority between 0 and 9)
+);
+comment on column tenure.automations.first_event is
+    'Where Tenure took over from the old system: earlier events belong to it';
+
+create table tenure.workers (
+    id uuid primary key,
+    host text not null,
+    pid integer not null,
+    kind text not null,
+    automations text[] not null,
+    started_at timestamptz not null default tenure.clock(),
+    last_seen timestamptz not null default tenure.clock(),
+    stopped_at timestamptz,
+    constraint kind_is_known check (kind in ('live', 'not_live', 'quarantine'))
+) with (fillfactor = 50);
+comment on table tenure.workers is
+    'One row a process, for people: a lease is judged by its own row alone';
+
+create table tenure.promotions (
+    id bigint generated always as identity primary key,
+    automation text not null references tenure.automations (name),
+    version text not null,
+    from_stage text not null,
+    to_stage text not null,
+    waived text[] not null default '{}',
+    waived_until timestamptz,
+    reason text not null,
+    actor text not null,
+    first_event uuid,
+    at timestamptz not null default tenure.clock(),
+    constraint a_waiver_expires check (waived = '{}' or waived_until is not null)
+);
+create index promotions_of_automation on tenure.promotions (automation, id desc);
+
+create table tenure.audit (
+    id bigint generated always as identity primary key,
+    at timestamptz not null default tenure.clock(),
+    actor text not null,
+    act text not null,
+    target text not null,
+    before json,
+    after json,
+    reason text,
+    origin text not null default 'sql'
+);
+comment on table tenure.audit is 'Who did what, to what, from where; one row a mutating act';
+
+create table tenure.tokens (
+    id bigint generated always as identity primary key,
+    owner text not null,
+    digest bytea not null unique,
+    scopes text[] not null,
+    created_at timestamptz not null default tenure.clock(),
+    created_by text not null,
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    last_used_at timestamptz,
+    constraint digest_is_sha256 check (length(digest) = 32),
+    constraint scopes_are_known check (
+        scopes <@ array['read', 'enqueue', 'operate', 'observe', 'promote', 'admin'])
+);
+
+create table tenure.sources (
+    name text primary key,
+    scheme text not null,
+    secrets json not null,
+    event_key text,
+    state text not null default 'open',
+    declared_at timestamptz not null default tenure.clock(),
+    constraint state_is_known check (state in ('open', 'disabled')),
+    constraint scheme_is_never_none check (scheme <> '' and scheme <> 'none')
+);
+comment on column tenure.sources.secrets is
+    'References such as env:LEAD_SECRET with their labels; never a secret';
+
+create table tenure.rejections (
+    source text not null,
+    reason text not null,
+    minute timestamptz not null,
+    count integer not null default 1,
+    primary key (source, minute, reason)
+);
+comment on table tenure.rejections is 'What the door refused, counted a minute; bodies are not kept';

@@ -1,0 +1,169 @@
+-- 0003_jobs: strands, the hot row of an unfinished job, and what lies beside it.
+-- serves code from: 1
+
+-- A strand is all that can close a lane of an automation.  Live and not-live jobs run in different
+-- processes, and a job whose worker died without a word runs alone, so each has a strand of its own:
+-- a claim then filters nothing.
+create table tenure.strands (
+    id integer generated always as identity primary key,
+    automation text not null,
+    lane text not null,
+    live boolean not null,
+    quarantine boolean not null default false,
+    next_at timestamptz not null default 'infinity',
+    closed_until timestamptz not null default '-infinity',
+    closed_since timestamptz,
+    closed_by text,
+    paused_until timestamptz not null default '-infinity',
+    paused_since timestamptz,
+    paused_by text,
+    pause_reason text,
+    opens_at timestamptz not null
+        generated always as (greatest(closed_until, paused_until)) stored,
+    constraint one_strand_of_a_kind unique (automation, lane, live, quarantine)
+) with (fillfactor = 50);
+comment on column tenure.strands.next_at is
+    'Lower bound of the earliest leased_until in it; never written by an enqueue';
+
+-- Enqueues say here that a strand is due earlier than next_at.  Append-only, so that an enqueue left
+-- uncommitted for an hour holds nobody up.
+create table tenure.dues (
+    id bigint generated always as identity primary key,
+    strand integer not null,
+    due timestamptz not null
+) with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 1000);
+
+create table tenure.jobs (
+    id uuid primary key default tenure.uuid7(),
+    event_id uuid,
+    replay_of uuid,
+    worker_id uuid,
+    previous_worker uuid,
+    leased_until timestamptz not null,
+    claimed_at timestamptz,
+    heartbeat_at timestamptz,
+    created_at timestamptz not null default tenure.clock(),
+    strand integer not null,
+    home integer not null,
+    fence integer not null default 0,
+    failure_count integer not null default 0,
+    crash_count integer not null default 0,
+    deferral_count integer not null default 0,
+    claim_count integer generated always as (fence - deferral_count) stored,
+    quarantine_crashes integer not null default 0,
+    failure_base integer not null default 0,
+    quarantine_base integer not null default 0,
+    priority smallint not null default 5,
+    status text not null default 'pending',
+    mode text not null,
+    automation text not null,
+    version text not null,
+    lane text not null,
+    request text,
+    unique_key text,
+    created_by text not null,
+    waiting_on json,
+    tags text[] not null default '{}',
+    constraint status_is_unfinished check (status in ('pending', 'held')),
+    constraint mode_is_known check (mode in ('dry_run', 'shadow', 'live')),
+    constraint priority_is_one_digit check (priority between 0 and 9),
+    constraint request_is_known check (request in ('cancel', 'hold')),
+    constraint held_means_never_due check ((status = 'held') = (leased_until = 'infinity')),
+    constraint held_means_unclaimed check (status <> 'held' or worker_id is null),
+    constraint claimed_means_since check ((worker_id is null) = (claimed_at is null)),
+    constraint each_claim_ends_in_one_way check (
+        fence = failure_count + crash_count + deferral_count + (worker_id is not null)::integer)
+) with (
+    fillfactor = 70,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_analyze_scale_factor = 0.1,
+    autovacuum_analyze_threshold = 5000
+);
+comment on column tenure.jobs.leased_until is
+    'When the row may next be claimed: end of the lease, not-before, or time of enqueue';
+
+-- The one range that answers what can be claimed now: equality on strand and priority, a range on
+-- leased_until, in order.  Held rows stay out.
+create index jobs_claimable on tenure.jobs (strand, priority, leased_until)
+    where status = 'pending';
+
+create table tenure.finished_jobs (
+    id uuid not null,
+    event_id uuid,
+    replay_of uuid,
+    last_worker uuid,
+    claimed_at timestamptz,
+    created_at timestamptz not null,
+    finished_at timestamptz not null default tenure.clock(),
+    home integer not null,
+    fence integer not null,
+    failure_count integer not null,
+    crash_count integer not null,
+    deferral_count integer not null,
+    claim_count integer generated always as (fence - deferral_count) stored,
+    quarantine_crashes integer not null,
+    failure_base integer not null,
+    quarantine_base integer not null,
+    priority smallint not null,
+    status text not null,
+    mode text not null,
+    automation text not null,
+    version text not null,
+    lane text not null,
+    unique_key text,
+    created_by text not null,
+    error_class text,
+    error text,
+    result json,
+    tags text[] not null default '{}',
+    primary key (id),
+    constraint status_is_finished check (status in ('succeeded', 'failed', 'cancelled')),
+    constraint each_claim_ended_in_one_way check (
+        fence = failure_count + crash_count + deferral_count + (status = 'succeeded')::integer)
+) partition by range (id);
+
+create table tenure.inputs (
+    job_id uuid not null,
+    input json,
+    primary key (job_id)
+) partition by range (job_id);
+
+create table tenure.attempts (
+    job_id uuid not null,
+    fence integer not null,
+    ended text not null,
+    worker_id uuid,
+    claimed_at timestamptz,
+    ended_at timestamptz not null default tenure.clock(),
+    due timestamptz,
+    error_class text,
+    error text,
+    waiting_on json,
+    primary key (job_id, fence),
+    constraint end_is_known check (
+        ended in ('failure', 'crash', 'deferral', 'hold', 'cancel', 'lost_lease'))
+) partition by range (job_id);
+comment on table tenure.attempts is
+    'How each claim ended, but for a success at the first try, which the finished row tells alone';
+
+create sequence tenure.journal_id;
+create table tenure.journal (
+    job_id uuid not null,
+    id bigint not null default nextval('tenure.journal_id'),
+    at timestamptz not null default tenure.clock(),
+    kind text not null,
+    said text not null,
+    detail json,
+    primary key (job_id, id)
+) partition by range (job_id);
+
+create table tenure.unique_keys (
+    automation text not null,
+    key text not null,
+    job_id uuid not null,
+    until timestamptz,
+    primary key (automation, key)
+);
+comment on column tenure.unique_keys.until is
+    'Null: until its job has finished; else until that time';

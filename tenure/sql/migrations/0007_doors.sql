@@ -1,0 +1,180 @@
+-- 0007_doors: how jobs are made, from any language and in the caller's own transaction.
+-- serves code from: 1
+
+-- The strands of one lane of an automation: live and not, each with its quarantine.  Made when an
+-- automation is declared, in a short transaction, so that an enqueue never has to.
+create function tenure.open_lane(p_automation text, p_lane text) returns void
+    language sql volatile
+    as $$
+        insert into tenure.strands (automation, lane, live, quarantine)
+        select p_automation, p_lane, l.live, q.quarantine
+          from (values (true), (false)) as l (live), (values (true), (false)) as q (quarantine)
+         where not exists (
+             select from tenure.strands as s
+              where s.automation = p_automation and s.lane = p_lane
+                and s.live = l.live and s.quarantine = q.quarantine)
+        on conflict do nothing
+    $$;
+
+create function tenure.strand_of(p_automation text, p_lane text, p_live boolean) returns integer
+    language sql stable
+    as $$
+        select s.id from tenure.strands as s
+         where s.automation = p_automation and s.lane = p_lane and s.live = p_live
+           and not s.quarantine
+    $$;
+
+-- One job of one automation.  The strand row is read, never written: an enqueue left uncommitted
+-- holds up nobody else's.
+create function tenure.make_job(
+        p_automation tenure.automations, p_event uuid, p_input json, p_at timestamptz,
+        p_priority smallint, p_unique_key text, p_tags text[], p_created_by text, p_id uuid,
+        p_replay_of uuid)
+    returns uuid
+    language plpgsql volatile
+    as $$
+    declare
+        v_mode constant text := case
+            when p_automation.stage = 'live' then 'live'
+            when p_automation.stage = 'shadow' and p_event is not null then 'shadow'
+            else 'dry_run' end;
+        v_due constant timestamptz := coalesce(p_at, tenure.clock());
+        v_strand integer := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
+    begin
+        if v_strand is null then
+            perform tenure.open_lane(p_automation.name, p_automation.lane);
+            v_strand := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
+        end if;
+        insert into tenure.jobs (id, event_id, replay_of, leased_until, strand, home, priority,
+                                 mode, automation, version, lane, unique_key, created_by, tags)
+        values (p_id, p_event, p_replay_of, v_due, v_strand, v_strand,
+                coalesce(p_priority, p_automation.priority), v_mode, p_automation.name,
+                p_automation.version, p_automation.lane, p_unique_key, p_created_by,
+                coalesce(p_tags, p_automation.tags));
+        if p_input is not null then
+            insert into tenure.inputs (job_id, input) values (p_id, p_input);
+        end if;
+        insert into tenure.dues (strand, due)
+        select s.id, v_due from tenure.strands as s where s.id = v_strand and v_due < s.next_at;
+        return p_id;
+    end
+    $$;
+
+-- Who is at work, for created_by and the audit: what the caller set, else the database role.
+create function tenure.actor() returns text
+    language sql stable
+    as $$ select coalesce(nullif(current_setting('tenure.actor', true), ''), 'sql:' || session_user) $$;
+
+-- Enqueues one job and tells its id and whether this call created it.  An unknown automation raises
+-- TN001.  A key that is taken answers with the job that holds it.
+create function tenure.enqueue(
+        automation text, input json default null, key text default null,
+        at timestamptz default null, priority integer default null, tags text[] default null,
+        created_by text default null)
+    returns table (job_id uuid, created boolean)
+    language plpgsql volatile
+    as $$
+    declare
+        v_automation tenure.automations;
+        v_id constant uuid := tenure.uuid7();
+        v_holder uuid;
+    begin
+        select a.* into v_automation from tenure.automations as a where a.name = enqueue.automation;
+        if v_automation.name is null then
+            raise exception 'unknown automation (%): no worker or server has declared it', automation
+                using errcode = 'TN001',
+                      hint = 'Start a worker that knows it once, or correct the name.';
+        end if;
+        if enqueue.key is not null then
+            for attempt in 1..2 loop
+                insert into tenure.unique_keys as u (automation, key, job_id)
+                values (v_automation.name, enqueue.key, v_id)
+                on conflict on constraint unique_keys_pkey do update
+                    set job_id = excluded.job_id, until = null
+                    where u.until <= tenure.clock()
+                returning u.job_id into v_holder;
+                exit when v_holder is not null;
+                select u.job_id into v_holder from tenure.unique_keys as u
+                 where u.automation = v_automation.name and u.key = enqueue.key;
+                exit when v_holder is not null;
+            end loop;
+            if v_holder is distinct from v_id then
+                return query select v_holder, false;
+                return;
+            end if;
+        end if;
+        perform tenure.make_job(v_automation, null, coalesce(enqueue.input, 'null'::json), enqueue.at,
+                                enqueue.priority::smallint, enqueue.key, enqueue.tags,
+                                coalesce(enqueue.created_by, tenure.actor()), v_id, null);
+        return query select v_id, true;
+    end
+    $$;
+
+-- One delivery, one transaction: its key, the event byte for byte, a job for every automation that
+-- listens.  No user code runs.  outcome: accepted, duplicate (the first one's id), conflict.
+create function tenure.accept(
+        p_source text, p_key text, p_type text, p_digest bytea, p_body bytea, p_headers json,
+        p_content_type text, p_secret_label text)
+    returns table (event_id uuid, outcome text, jobs integer)
+    language plpgsql volatile
+    as $$
+    declare
+        v_event constant uuid := tenure.uuid7();
+        v_hash constant bytea := sha256(convert_to(p_key, 'UTF8'));
+        v_first tenure.event_keys;
+        v_jobs integer := 0;
+        v_automation tenure.automations;
+    begin
+        if p_key is not null then
+            insert into tenure.event_keys (source, key_hash, event_id, digest)
+            values (p_source, v_hash, v_event, p_digest)
+            on conflict (source, key_hash) do update set duplicates = event_keys.duplicates + 1
+            returning * into v_first;
+            if v_first.event_id <> v_event then
+                return query select v_first.event_id,
+                                    tenure.note_repeat(v_first, p_digest, p_body), 0;
+                return;
+            end if;
+        end if;
+        insert into tenure.events (id, source, key, type, secret_label, content_type, headers,
+                                   digest, body)
+        values (v_event, p_source, p_key, p_type, p_secret_label, p_content_type, p_headers,
+                p_digest, p_body);
+        for v_automation in
+            select a.* from tenure.automations as a
+             where a.listens && array[p_source, p_source || '#' || coalesce(p_type, '')]
+             order by a.name
+        loop
+            perform tenure.make_job(v_automation, v_event, null, null, null, null, null,
+                                    'source:' || p_source, tenure.uuid7(), null);
+            v_jobs := v_jobs + 1;
+        end loop;
+        return query select v_event, 'accepted'::text, v_jobs;
+    end
+    $$;
+
+-- A delivery whose key was seen: the same body is a duplicate; another is kept (five a key, then
+-- counted) and shown as a conflict.  Neither changes anything of the first event's jobs.
+create function tenure.note_repeat(p_first tenure.event_keys, p_digest bytea, p_body bytea)
+    returns text
+    language plpgsql volatile
+    as $$
+    begin
+        if p_first.digest = p_digest then
+            return 'duplicate';
+        end if;
+        update tenure.event_conflicts as c set count = c.count + 1
+         where c.source = p_first.source and c.key_hash = p_first.key_hash
+           and c.digest = p_digest;
+        if not found then
+            insert into tenure.event_conflicts (source, key_hash, digest, event_id, body)
+            select p_first.source, p_first.key_hash, p_digest, p_first.event_id,
+                   case when kept.n < 5 then p_body else ''::bytea end
+              from (select count(*) as n from tenure.event_conflicts as c
+                     where c.source = p_first.source and c.key_hash = p_first.key_hash) as kept
+            on conflict (source, key_hash, digest) do update
+                set count = event_conflicts.count + 1;
+        end if;
+        return 'conflict';
+    end
+    $$;

@@ -1,0 +1,70 @@
+-- 0010_claims: which strands are due, and what becomes of a row that a claim finds.
+-- serves code from: 1
+
+create index strands_due on tenure.strands (live, quarantine, next_at);
+
+-- What a claim does with a row.  claim: nobody had it.  adopt: its lease ran out, but the worker
+-- lives or the server restarted meanwhile, so nobody is to blame.  aside: its worker went without a
+-- word; it next runs alone.  rerun: it ran alone and ended its process again.  hold: once too often.
+create function tenure.turn(j tenure.jobs, p_quarantine boolean) returns text
+    language sql stable
+    as $$
+        select case
+            when j.worker_id is null then 'claim'
+            when pg_postmaster_start_time() > coalesce(j.heartbeat_at, j.claimed_at) then 'adopt'
+            when exists (select from tenure.workers as w
+                          where w.id = j.worker_id and w.last_seen > j.leased_until) then 'adopt'
+            when not p_quarantine then 'aside'
+            when j.quarantine_crashes + 1 - j.quarantine_base >= (
+                select a.max_crashes from tenure.automations as a where a.name = j.automation)
+                then 'hold'
+            else 'rerun' end
+    $$;
+
+-- Committed dues lower next_at; then the open strands of known automations whose time has come, from
+-- after a position the worker remembers, with the units their lane's budgets have free.
+create function tenure.dispatch(
+        p_automations text[], p_live boolean, p_quarantine boolean, p_after integer,
+        p_limit integer)
+    returns table (strand integer, lane text, next_at timestamptz, room integer)
+    language plpgsql volatile
+    set lock_timeout = '1s'
+    as $$
+    declare
+        v_strands integer[];
+        v_dues timestamptz[];
+    begin
+        if exists (select from tenure.dues) then
+            with taken as (
+                delete from tenure.dues as d
+                 where d.id = any (array(
+                     select t.id from tenure.dues as t order by t.id limit 1000
+                        for update skip locked))
+                returning d.strand, d.due
+            )
+            select array_agg(t.strand), array_agg(t.due) into v_strands, v_dues
+              from (select taken.strand, min(taken.due) as due from taken
+                     group by taken.strand order by taken.strand) as t;
+            perform from (select s.id from tenure.strands as s where s.id = any (v_strands)
+                           order by s.id for update) as held;
+            update tenure.strands as s
+               set next_at = least(s.next_at, t.due)
+              from unnest(v_strands, v_dues) as t (strand, due)
+             where s.id = t.strand and t.due < s.next_at;
+        end if;
+        return query
+            select s.id, s.lane, s.next_at, r.room
+              from (select o.* from tenure.strands as o
+                     where o.live = p_live and o.quarantine = p_quarantine
+                       and o.next_at <= tenure.clock() and o.opens_at <= tenure.clock()
+                       and o.automation = any (p_automations)
+                     order by o.id <= p_after, o.id
+                     limit p_limit) as s
+              left join lateral (
+                    select min(tenure.room(b, tenure.clock())) as room
+                      from tenure.budgets as b
+                     where b.provider = split_part(s.lane, '/', 1)
+                       and b.account = split_part(s.lane, '/', 2) and b.scope = '') as r on true
+             where coalesce(r.room, 1) > 0;
+    end
+    $$;

@@ -1,0 +1,101 @@
+"""Claiming jobs: which strands are due, and a batch of jobs from each.
+
+Called by the worker's claim loop.  Promises: a claim costs the same however many rows are ready,
+future, leased or closed; rows locked are rows returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from tenure.base.model import Claimed, Event, Job, Strand
+from tenure.store.database import Database, Row
+
+
+def dispatch(
+    database: Database,
+    *,
+    automations: Sequence[str],
+    live: bool,
+    quarantine: bool,
+    after: int,
+    limit: int = 64,
+) -> list[Strand]:
+    """Strands of known automations that are due and open, from after a remembered position."""
+    rows = database.run(
+        "claims/dispatch",
+        {
+            "automations": list(automations),
+            "live": live,
+            "quarantine": quarantine,
+            "after": after,
+            "limit": limit,
+        },
+    )
+    return [Strand(row["strand"], row["lane"], row["next_at"], row["room"]) for row in rows]
+
+
+def claim(
+    database: Database,
+    *,
+    worker: UUID,
+    lease: float,
+    quotas: Mapping[int, int],
+    quarantine: bool,
+) -> Claimed:
+    """Claim up to a quota of jobs from each strand, for a lease of so many seconds."""
+    rows = database.run(
+        "claims/claim",
+        {
+            "worker": worker,
+            "lease": lease,
+            "strands": list(quotas),
+            "quotas": list(quotas.values()),
+            "quarantine": quarantine,
+        },
+    )
+    left = [row for row in rows if row["worker_id"] is None]
+    return Claimed(
+        jobs=tuple(_job(row) for row in rows if row["worker_id"] is not None),
+        aside=tuple(row["id"] for row in left if row["status"] == "pending"),
+        held=tuple(row["id"] for row in left if row["status"] == "held"),
+        rows=len(rows),
+    )
+
+
+def raise_bound(database: Database, strands: Sequence[Strand]) -> int:
+    """Raise ``next_at`` of strands a claim found empty; tells how many were raised."""
+    seen = {"strands": [s.id for s in strands], "seen": [s.next_at for s in strands]}
+    return len(database.run("claims/raise", seen))
+
+
+def _job(row: Row) -> Job:
+    event = row["event_id"] and Event(
+        id=row["event_id"],
+        source=row["source"],
+        type=row["type"],
+        key=row["key"],
+        received_at=row["received_at"],
+        content_type=row["content_type"],
+        headers=row["headers"],
+        body=row["body"],
+    )
+    return Job(
+        id=row["id"],
+        automation=row["automation"],
+        mode=row["mode"],
+        lane=row["lane"],
+        strand=row["strand"],
+        home=row["home"],
+        fence=row["fence"],
+        failures=row["failures"],
+        crash_count=row["crash_count"],
+        deferral_count=row["deferral_count"],
+        created_at=row["created_at"],
+        claimed_at=row["claimed_at"],
+        input=row["input"],
+        event=event,
+        request=row["request"],
+        lapsed=row["previous_worker"] is not None,
+    )

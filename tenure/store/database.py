@@ -1,0 +1,164 @@
+"""The connection to PostgreSQL, and the statements as files.
+
+Owned here: how a connection is opened, how a statement is found by its name (``room/verb``) and how
+an outage is told from an error.  Every other room of this floor calls ``run`` and nothing else.
+Promises: each statement is one round trip in a transaction of its own unless a transaction was
+opened around it; an outage is a ``DatabaseUnavailable``; a lock that could not be had in time is a
+``Busy``, which is a wait and not a failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Any, LiteralString
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+from tenure.base.errors import ConfigurationError, DatabaseError, DatabaseUnavailable
+from tenure.base.passage import passage
+
+if TYPE_CHECKING:
+    from psycopg import Notify
+
+Parameters = Mapping[str, object]
+# A row's values have the types its statement's header states; no annotation could check them.
+Row = Mapping[str, Any]
+
+# A dead network must be noticed well before a lease runs out.
+_TCP_TIMEOUT_MS = 10_000
+
+
+class Busy(DatabaseError):
+    """A lock could not be had in time: ask again."""
+
+
+class Unknown(DatabaseError):
+    """The server answered the commit with a warning: whether it will last is not known."""
+
+
+@functools.cache
+def statement(name: str) -> LiteralString:
+    """The text of a statement by its name, ``room/verb``; raises ``LookupError`` where none is."""
+    file = resources.files("tenure.sql").joinpath(*f"{name}.sql".split("/"))
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise LookupError(f"no statement of the name {name!r}") from error
+
+
+class Database:
+    """One connection to one database, opened when first used and again after it was lost."""
+
+    def __init__(self, url: str, *, name: str = "tenure", pooled: bool = False) -> None:
+        """Keep the address; nothing is opened yet.  ``pooled``: a transaction pooler is between."""
+        self.url = url
+        self._name = name
+        self._pooled = pooled
+        self._conn: psycopg.Connection[DictRow] | None = None
+        self._warnings: list[str] = []
+
+    def connect(self) -> psycopg.Connection[DictRow]:
+        """The open connection; raises ``DatabaseUnavailable`` where the server does not answer."""
+        if self._conn is None or self._conn.closed:
+            self._conn = connect(self.url, name=self._name, pooled=self._pooled)
+            self._conn.add_notice_handler(self._notice)
+        return self._conn
+
+    def _notice(self, diagnostic: psycopg.errors.Diagnostic) -> None:
+        if diagnostic.severity_nonlocalized == "WARNING":
+            self._warnings.append(diagnostic.message_primary or "warning")
+
+    def run(self, name: str, parameters: Parameters | None = None) -> Sequence[Row]:
+        """Run a statement by its name and return its rows.
+
+        Raises ``DatabaseUnavailable`` where the connection is lost, ``Busy`` where a lock was not
+        to be had, ``Unknown`` where the commit came back with a warning.
+        """
+        return self.execute(statement(name), parameters)
+
+    def execute(self, text: LiteralString, parameters: Parameters | None = None) -> Sequence[Row]:
+        """Run a text of this floor's own; as ``run``."""
+        conn = self.connect()
+        self._warnings.clear()
+        with _translated():
+            cursor = conn.execute(text, parameters)
+            rows = cursor.fetchall() if cursor.description else []
+        if self._warnings and not conn.info.transaction_status:
+            raise Unknown(f"the commit came back with a warning ({self._warnings[0]})")
+        return rows
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Several statements in one transaction; rolled back where the body raises."""
+        conn = self.connect()
+        with _translated(), conn.transaction():
+            yield
+
+    def notifications(self, seconds: float) -> Iterator[Notify]:
+        """Notifications that come within so many seconds, as they come."""
+        with _translated():
+            yield from self.connect().notifies(timeout=seconds)
+
+    def close(self) -> None:
+        """Close the connection, if one is open; never raises."""
+        if self._conn is not None:
+            self._conn.close()
+            self._conn = None
+
+
+def connect(url: str, *, name: str, pooled: bool = False) -> psycopg.Connection[DictRow]:
+    """Open one autocommit connection; raises ``DatabaseUnavailable`` with what the server said."""
+    options: dict[str, str | int] = {
+        "application_name": name,
+        "connect_timeout": 10,
+        "tcp_user_timeout": _TCP_TIMEOUT_MS,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+    }
+    if not pooled:
+        # Statements are written to be right under any values: a plan is made once and kept.
+        options["options"] = (
+            "-c lock_timeout=1s -c timezone=UTC -c plan_cache_mode=force_generic_plan -c jit=off"
+        )
+    try:
+        with passage():
+            conn = psycopg.connect(
+                make_conninfo(url, **options), autocommit=True, row_factory=dict_row
+            )
+    except psycopg.ProgrammingError as error:
+        raise ConfigurationError(
+            f"the database's address cannot be read ({first_line(error)})",
+            hint="It looks like postgresql://user@host:5432/name.",
+        ) from error
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable(
+            f"the database does not answer ({first_line(error)})",
+            hint="Check TENURE_DATABASE_URL and that PostgreSQL runs.",
+        ) from error
+    if pooled:
+        conn.prepare_threshold = None
+    return conn
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """PostgreSQL's own words for an outage and for a wait, in Tenure's."""
+    try:
+        yield
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected) as error:
+        raise Busy(f"a lock was not to be had in time ({first_line(error)})") from error
+    except (psycopg.errors.QueryCanceled, psycopg.errors.UndefinedTable) as error:
+        raise DatabaseError(f"the database refused ({first_line(error)})") from error
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise DatabaseUnavailable(f"the database went away ({first_line(error)})") from error
+
+
+def first_line(error: Exception) -> str:
+    """The first line of what the server said, enough for one line of an error message."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
