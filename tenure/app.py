@@ -1,0 +1,242 @@
+"""The application: what was declared, and the database it lives in.
+
+Called by author's code at import; read by worker, server and command line.  Promises: nothing is
+opened until it is needed; a name is declared once; what listens to an unknown source says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Generic, TypeVar, cast, overload
+
+from tenure.base import settings as base_settings
+from tenure.base.backoff import Backoff
+from tenure.base.budget import Budget
+from tenure.base.defaults import Settings
+from tenure.base.entries import KeyRule
+from tenure.base.errors import ConfigurationError, UnknownName
+from tenure.base.secrets import SecretRef
+from tenure.flow import automation as automations
+from tenure.flow import provider as providers
+from tenure.flow import source as sources
+from tenure.flow.carriers import Auth
+from tenure.flow.provider import Allowance, Provider
+from tenure.flow.source import Source
+from tenure.store import jobs
+from tenure.store.database import Database
+from tenure.store.jobs import AsyncConn, Conn, Enqueued, Wanted
+
+I = TypeVar("I")  # noqa: E741  the input's type
+O = TypeVar("O")  # noqa: E741  the result's type
+
+Listens = Source | str | Sequence[Source | str]
+
+
+class Automation(automations.Automation[I, O], Generic[I, O]):
+    """A declared automation of an application: callable as written, and enqueued."""
+
+    app: Tenure
+
+    def enqueue(
+        self,
+        input: I,
+        *,
+        conn: Conn | None = None,
+        key: str | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+    ) -> Enqueued:
+        """Make a job: in the caller's transaction where ``conn`` is given, else in its own.
+
+        ``key``: at most one unfinished job of this automation has it; the answer tells which.
+        Raises ``InvalidInput`` where the input does not fit, ``UnknownName`` where no worker or
+        server has declared the automation in this database.
+        """
+        wanted = self._wanted(input, key, at, priority)
+        if conn is not None:
+            return jobs.enqueue_within(conn, wanted)
+        return self.app.with_database(lambda database: jobs.enqueue(database, wanted))
+
+    async def aenqueue(
+        self,
+        input: I,
+        *,
+        conn: AsyncConn | None = None,
+        key: str | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+    ) -> Enqueued:
+        """As ``enqueue``, awaitable; ``conn`` is an async connection."""
+        wanted = self._wanted(input, key, at, priority)
+        if conn is not None:
+            return await jobs.aenqueue_within(conn, wanted)
+        return await asyncio.to_thread(
+            self.app.with_database, lambda database: jobs.enqueue(database, wanted)
+        )
+
+    def _wanted(
+        self, input: I, key: str | None, at: datetime | None, priority: int | None
+    ) -> Wanted:
+        if at is not None and at.tzinfo is None:
+            raise ConfigurationError(
+                f"the time {at.isoformat()} has no zone: it names no moment",
+                hint="Give a datetime with a zone, such as datetime.now(UTC).",
+            )
+        return Wanted(self.name, self.encode(input), key, at, priority)
+
+
+class Tenure:
+    """The declarations of one application."""
+
+    def __init__(
+        self, database_url: str | None = None, *, settings: Settings | None = None
+    ) -> None:
+        """Settings come from the argument, TENURE_*, tenure.toml or [tool.tenure], the default."""
+        self._database_url = database_url
+        self._settings = settings
+        self._database: Database | None = None
+        self._lock = threading.Lock()
+        self.automations: dict[str, Automation[object, object]] = {}
+        self.providers: dict[str, Provider] = {}
+        self.sources: dict[str, Source] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force, read when first asked for."""
+        if self._settings is None:
+            given = {"database_url": self._database_url}
+            self._settings = base_settings.load(given, environ=os.environ, directory=Path.cwd())
+        return self._settings
+
+    def use(self, settings: Settings) -> None:
+        """Take settings that somebody else has read: the command line, the test kit."""
+        self._settings = settings
+
+    def with_database(self, act: Callable[[Database], O]) -> O:
+        """Do something with this application's own connection, one at a time."""
+        with self._lock:
+            if self._database is None:
+                url = self.settings.database_url
+                if not url:
+                    raise ConfigurationError(
+                        "no database is set: there is nowhere to put a job",
+                        hint="Set TENURE_DATABASE_URL, or pass conn=.",
+                    )
+                self._database = Database(url, name="tenure enqueue")
+            return act(self._database)
+
+    def provider(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        auth: Auth | None = None,
+        budgets: Sequence[Budget] | None = None,
+        keys: KeyRule | Sequence[KeyRule] | None = None,
+        allow: Iterable[Allowance] = (),
+    ) -> Provider:
+        """Declare a provider, by its catalogue entry where there is one.
+
+        ``budgets`` and ``keys`` replace the catalogue's; ``allow`` names what is refused else:
+        ``plain-http``, ``private-address``.
+        """
+        self._once("provider", name, self.providers)
+        declared = providers.declare(
+            name, base_url=base_url, auth=auth, budgets=budgets, keys=keys, allow=allow
+        )
+        self.providers[name] = declared
+        return declared
+
+    def source(self, name: str, *, scheme: str, secret: SecretRef | Sequence[SecretRef]) -> Source:
+        """Declare a door for events; several secrets may be live at once."""
+        self._once("source", name, self.sources)
+        self.sources[name] = sources.declare(name, scheme=scheme, secret=secret)
+        return self.sources[name]
+
+    @overload
+    def automation(self, fn: Callable[..., Awaitable[O]], /) -> Automation[object, O]: ...
+    @overload
+    def automation(
+        self,
+        fn: None = None,
+        /,
+        *,
+        name: str | None = None,
+        on: Listens = (),
+        lane: Provider | str | None = None,
+        replaces: str | None = None,
+        version: str | None = None,
+        max_attempts: int | None = None,
+        max_crashes: int | None = None,
+        backoff: Backoff | None = None,
+        priority: int = 5,
+        tags: Iterable[str] = (),
+    ) -> Callable[[Callable[..., Awaitable[O]]], Automation[object, O]]: ...
+    def automation(
+        self,
+        fn: Callable[..., Awaitable[O]] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        on: Listens = (),
+        lane: Provider | str | None = None,
+        replaces: str | None = None,
+        version: str | None = None,
+        max_attempts: int | None = None,
+        max_crashes: int | None = None,
+        backoff: Backoff | None = None,
+        priority: int = 5,
+        tags: Iterable[str] = (),
+    ) -> Automation[object, O] | Callable[[Callable[..., Awaitable[O]]], Automation[object, O]]:
+        """Declare an automation; its name is the function's unless it is given one.
+
+        ``on``: the sources it listens to; ``lane``: the provider it is dispatched under;
+        ``replaces``: the old system's workflow, as ``n8n:lead``; ``version``: a label beside the
+        hash; ``priority`` 0 first to 9.
+        """
+
+        def declare(handler: Callable[..., Awaitable[O]]) -> Automation[object, O]:
+            declared: Automation[object, O] = Automation(
+                handler,
+                name=name or handler.__name__,
+                listens=_listens(on),
+                lane=lane.lane if isinstance(lane, Provider) else lane or "free",
+                label=version,
+                replaces=replaces,
+                max_attempts=max_attempts or 10,
+                max_crashes=max_crashes or 3,
+                backoff=backoff,
+                priority=priority,
+                tags=tuple(tags),
+            )
+            self._once("automation", declared.name, self.automations)
+            declared.app = self
+            self.automations[declared.name] = cast("Automation[object, object]", declared)
+            return declared
+
+        return declare(fn) if fn is not None else declare
+
+    def check(self) -> None:
+        """Raise ``UnknownName`` where an automation listens to a source nobody declared."""
+        for automation in self.automations.values():
+            for listened in automation.declared.listens:
+                source = listened.partition("#")[0]
+                if source not in self.sources:
+                    raise UnknownName.of("source", source, self.sources)
+
+    def _once(self, kind: str, name: str, known: Iterable[str]) -> None:
+        if name in known:
+            raise ConfigurationError(
+                f"the {kind} {name!r} is declared twice: one of them would never be used",
+                hint="Give one of them another name.",
+            )
+
+
+def _listens(on: Listens) -> tuple[str, ...]:
+    each = [on] if isinstance(on, Source | str) else list(on)
+    return tuple(item.name if isinstance(item, Source) else item for item in each)

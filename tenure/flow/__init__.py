@@ -1,0 +1,1 @@
+"""What an author touches: automations, providers, context, calls."""

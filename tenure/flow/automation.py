@@ -1,0 +1,82 @@
+"""Automations: a named function with its declarations, callable as written.
+
+Made by ``app.automation``; read by worker, server and enqueue.  Promises: declared once under one
+name; its input is decoded by its own type; what code declares can be written as one row.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar, cast
+
+from tenure.base import json
+from tenure.base.backoff import Backoff
+from tenure.base.errors import ConfigurationError
+from tenure.base.model import Declared, Event
+from tenure.flow import inputs, version
+
+I = TypeVar("I")  # noqa: E741  the input's type
+O = TypeVar("O")  # noqa: E741  the result's type
+
+
+class Automation(Generic[I, O]):
+    """A function that runs as jobs; calling it calls the function itself."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Awaitable[O]],
+        *,
+        name: str,
+        listens: tuple[str, ...],
+        lane: str,
+        label: str | None = None,
+        replaces: str | None = None,
+        max_attempts: int = 10,
+        max_crashes: int = 3,
+        backoff: Backoff | None = None,
+        priority: int = 5,
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        """Read the function's types; raises ``ConfigurationError`` where it cannot be a handler."""
+        if not inspect.iscoroutinefunction(fn):
+            raise ConfigurationError(
+                f"the automation {name!r} is not an async function",
+                hint="Write it as `async def`.",
+            )
+        self.fn = fn
+        self.name = name
+        self.backoff = backoff or Backoff()
+        self.max_attempts = max_attempts
+        self.input_type = inputs.declared(fn)
+        self.takes_input = len(inspect.signature(fn).parameters) > 1
+        schema = inputs.schema(self.input_type)
+        self.declared = Declared(
+            name=name,
+            version=version.of(fn, schema),
+            label=label,
+            listens=listens,
+            lane=lane,
+            priority=priority,
+            max_attempts=max_attempts,
+            max_crashes=max_crashes,
+            input_schema=schema,
+            replaces=replaces,
+            tags=tags,
+        )
+
+    def __call__(self, *args: object, **kwargs: object) -> Awaitable[O]:
+        """The function as written."""
+        return self.fn(*args, **kwargs)
+
+    def encode(self, value: I) -> str:
+        """An input as JSON text, checked against the declared type; raises ``InvalidInput``."""
+        text = json.encode(value)
+        inputs.decode(text, self.input_type)
+        return text.decode()
+
+    def decode(self, text: str | None, event: Event | None) -> I:
+        """A job's input, from its event's bytes or its own text; raises ``InvalidInput``."""
+        if event is not None:
+            return cast("I", inputs.decode(event.body, self.input_type, event.content_type))
+        return cast("I", inputs.decode((text or "null").encode(), self.input_type))

@@ -1,0 +1,177 @@
+"""One call under way: what of it is recorded, and what will leave.
+
+Shared by the rooms that decide about it: ``doubt`` (what is remembered), ``outbound`` (gate and
+carrier), ``meaning`` (what came of it).  Promises: record and wire show one request; secret values
+stand in the record as marks, and are put back before it leaves again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from uuid import uuid4
+
+import msgspec
+
+from tenure.base import clock, redact
+from tenure.base.conceal import Concealment
+from tenure.base.http import Request, Response
+from tenure.base.keys import child_key, wire
+from tenure.base.model import Asked, CallState, Outcome, Send
+from tenure.flow.call import Call
+from tenure.flow.carriers import Outgoing
+from tenure.flow.desk import Taken
+from tenure.flow.run import Run, Suspension, Waiting
+
+# Bodies above this are kept by their digest alone.
+STORED_BODY = 256 * 1024
+_DEFAULT_WINDOW = 2.0
+KEY_HEADER = "Idempotency-Key"
+
+
+@functools.lru_cache(maxsize=256)
+def _concealment(secrets: tuple[tuple[str, str], ...]) -> Concealment:
+    return Concealment(dict(secrets))
+
+
+class Course:
+    """The state of one call of one run."""
+
+    def __init__(self, run: Run, call: Call, step: str) -> None:
+        """Nothing is asked of anybody yet; raises ``MissingSecret`` for a missing credential."""
+        self.run = run
+        self.call = call
+        self.step = step
+        self.key = child_key(run.job.id, step)
+        self.request = call.request
+        self.takes: list[Taken] = []
+        self.asked: Asked | None = None
+        self.admitted = 0.0
+        self.waited = 0.0
+        self.voids = 0
+        self.throttles = 0
+        secrets: dict[str, str] = getattr(call.provider.auth, "secrets", dict)()
+        self._hidden = _concealment(tuple(sorted(secrets.items())))
+
+    @property
+    def fresh(self) -> bool:
+        """Whether a repeat could not be absorbed, so that no tired connection may carry it."""
+        return not self.call.safe and self.call.rule is None
+
+    def ask(self, number: int) -> Asked:
+        """The call as it is put to the gate and on record, as the step's send of that number."""
+        call, job = self.call, self.run.job
+        body = self._hidden.hide(self.request.body)
+        rule = call.rule
+        return Asked(
+            job=job.id,
+            fence=job.fence,
+            step=self.step,
+            send=number,
+            send_id=uuid4(),
+            safe=call.safe,
+            provider=call.provider.name,
+            account=call.provider.account,
+            operation=call.operation,
+            method=self.request.method,
+            url=self._hidden.hide_text(self.request.url),
+            headers=msgspec.json.encode(redact.headers(self.request.headers)).decode(),
+            body=body if len(body) <= STORED_BODY else None,
+            digest=hashlib.sha256(body).digest(),
+            key=self.key,
+            epoch=0,
+            wire_key=None if call.safe else wire(self.key, rule.form if rule else "hex64"),
+            policy=call.policy,
+            send_window=min((take.send_window for take in self.takes), default=_DEFAULT_WINDOW),
+            timeout=call.timeout,
+        )
+
+    def key_header(self, asked: Asked) -> tuple[tuple[str, str], ...]:
+        """The header that carries the key, in the provider's own form."""
+        if asked.wire_key is None:
+            return ()
+        return ((self.call.rule.name if self.call.rule else KEY_HEADER, asked.wire_key),)
+
+    def outgoing(self) -> Outgoing:
+        """What the carrier takes: the request with what it needs to add credentials."""
+        provider = self.call.provider
+        return Outgoing(
+            request=self.request,
+            auth=provider.auth,
+            timeout=self.call.timeout,
+            fresh=self.fresh,
+            hosts=provider.hosts,
+            allow=provider.allow,
+            key=self.key,
+        )
+
+    def restore(self, sent: Send) -> bool:
+        """Take the stored request in place of the new one; False where its bytes are not to be had.
+
+        Method, URL and body are those of the first send; headers are made anew.
+        """
+        anew = self.ask(sent.send + 1)
+        if (anew.method, anew.url, anew.digest) == (sent.method, sent.url, sent.body_digest):
+            return True
+        if sent.body is None:
+            return False
+        self.request = Request(
+            method=sent.method,
+            url=self._hidden.reveal(sent.url.encode()).decode(),
+            headers=self.call.request.headers,
+            body=self._hidden.reveal(sent.body),
+        )
+        return True
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the stored request was taken because this run built another one."""
+        return self.request is not self.call.request
+
+    async def record(
+        self,
+        asked: Asked,
+        state: CallState,
+        response: Response | None = None,
+        why: str | None = None,
+    ) -> None:
+        """Record what came of a send; unwinds where the claim is over, leaving evidence."""
+        outcome = Outcome(
+            job=asked.job,
+            fence=asked.fence,
+            send_id=asked.send_id,
+            step=asked.step,
+            send=asked.send,
+            state=state,
+            status=response.status if response else None,
+            answer_headers=_headers(response),
+            answer=response.body if response else None,
+            why=why,
+        )
+        if asked.safe or state == "suppressed":
+            age = clock.now() - self.admitted if self.admitted else 0.0
+            current = await self.run.desk.closed(asked, self.takes, age, outcome)
+        else:
+            current = await self.run.desk.outcome(outcome)
+        if not current:
+            raise Waiting(Suspension("lost"))
+
+    def held(self, send: Send | Asked, why: str) -> Suspension:
+        """The suspension that asks a person what became of a send."""
+        question = (
+            f"Did {send.method} {send.url} happen? It was sent to {send.provider} under key "
+            f"{send.key[:12]}… and nobody knows what came of it: {why}."
+        )
+        return Suspension("hold", question=question, step=self.step, send_id=send.send_id)
+
+
+def remembered_answer(sent: Send) -> Response:
+    """The answer of a send as it was recorded."""
+    headers = msgspec.json.decode(sent.answer_headers or "[]", type=tuple[tuple[str, str], ...])
+    return Response(sent.status or 0, headers, sent.answer or b"")
+
+
+def _headers(response: Response | None) -> str | None:
+    if response is None:
+        return None
+    return msgspec.json.encode(redact.headers(response.headers)).decode()

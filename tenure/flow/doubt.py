@@ -1,0 +1,88 @@
+"""What a step's record says of sending it (again): its answer, a wait, a repeat, or a hold.
+
+Called at the start of a call's course.  Promises: what is done is never sent again; what is in
+doubt waits until its send can no longer leave, is repeated only where the provider is known to
+absorb it within the time it remembers keys, and is held otherwise, with a question for a person.
+"""
+
+from __future__ import annotations
+
+from tenure.base.errors import CallRefused
+from tenure.base.http import Response
+from tenure.base.model import Outcome, Send
+from tenure.flow.course import Course, remembered_answer
+from tenure.flow.run import Suspension, Waiting
+
+# A key is trusted for less than the provider promises: clocks and clean-ups differ.
+_WINDOW_SHARE = 0.9
+
+
+async def settle(course: Course, sent: Send) -> Response | None:
+    """The remembered answer; None where the step may be sent (again) as ``course.request``."""
+    if sent.testified:
+        await _adopt(course, sent)
+    if sent.state in ("done", "suppressed"):
+        return remembered_answer(sent)
+    if sent.state == "refused":
+        answer = remembered_answer(sent)
+        if answer.status in course.call.accept:
+            return answer
+        raise refusal(course, answer)
+    if course.call.safe:
+        return None
+    if not course.restore(sent):
+        why = "its body was too large to keep, and this run built another one"
+        raise Waiting(course.held(sent, why))
+    if sent.state in ("sending", "unknown"):
+        await _may_repeat(course, sent)
+    if course.drifted:
+        job = course.run.job
+        said = f"{course.step} differs from what was sent before; the first request leaves again"
+        await course.run.desk.journal(job.id, job.fence, "drift", said, {"step": course.step})
+    return None
+
+
+def refusal(course: Course, response: Response) -> CallRefused:
+    """The provider's refusal as the author sees it."""
+    text = response.text().strip()[:300]
+    said = f"{response.status}: {text}" if text else str(response.status)
+    return CallRefused(
+        f"{course.call.provider.name} refused {course.call.operation} ({said})",
+        status=response.status,
+        body=response.body,
+        hint="It is not sent again: mend the request, or take the status with accept=.",
+    )
+
+
+async def _adopt(course: Course, sent: Send) -> None:
+    """Evidence of a worker that had lost its claim becomes the outcome."""
+    job = course.run.job
+    outcome = Outcome(
+        job=job.id,
+        fence=job.fence,
+        send_id=sent.send_id,
+        step=sent.step,
+        send=sent.send,
+        state=sent.state,
+        status=sent.status,
+        answer_headers=sent.answer_headers,
+        answer=sent.answer,
+        why=sent.why,
+        told_by="evidence",
+    )
+    if not await course.run.desk.outcome(outcome):
+        raise Waiting(Suspension("lost"))
+
+
+async def _may_repeat(course: Course, sent: Send) -> None:
+    """Return where a repeat is absorbed; wait for an open send; hold the rest."""
+    elapsed = course.run.elapsed()
+    rule, provider = course.call.rule, sent.provider
+    if sent.status is None and sent.wait > elapsed:
+        delay = sent.wait - elapsed
+        waits: dict[str, object] = {"why": "in doubt", "step": sent.step, "provider": provider}
+        await course.run.wait(delay, Suspension("wait", delay=delay, waits=waits))
+    if sent.policy != "resend" or rule is None:
+        raise Waiting(course.held(sent, f"{provider} is not known to absorb a repeat"))
+    if sent.age + course.run.elapsed() > rule.window * _WINDOW_SHARE - course.call.timeout:
+        raise Waiting(course.held(sent, f"{provider} may have forgotten the key by now"))

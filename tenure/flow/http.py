@@ -1,0 +1,157 @@
+"""Calls as an author writes them: ``await ctx.http(crm).post("/deals", step="create-deal", ...)``.
+
+Handed out by the context.  Promises: a call that changes something cannot be written without a
+step, by its type; whatever is called passes the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict, Unpack
+
+import msgspec
+
+from tenure.base.http import Response
+from tenure.flow import outbound
+from tenure.flow.call import Body, Headers, Params, build
+from tenure.flow.outbound import Carriers
+from tenure.flow.provider import Provider
+from tenure.flow.run import Run
+
+
+class Reading(TypedDict, total=False):
+    """What a call that changes nothing may be given.
+
+    ``step`` makes it remembered; ``accept``: refusals given back as answers instead of raised;
+    ``operation``: the path's template, as ``/deals/{id}``; ``timeout`` in seconds.
+    """
+
+    params: Params
+    headers: Headers
+    step: str | None
+    operation: str
+    safe: bool
+    timeout: float
+    accept: Sequence[int]
+
+
+class Writing(TypedDict, total=False):
+    """What a call with a body may be given; at most one of ``json``, ``data``, ``content``."""
+
+    json: object
+    data: Params
+    content: bytes | str
+    params: Params
+    headers: Headers
+    operation: str
+    safe: bool
+    timeout: float
+    accept: Sequence[int]
+
+
+class Http:
+    """One provider's API, through the gate, for one run of one job."""
+
+    def __init__(
+        self, run: Run, provider: Provider, carriers: Carriers, timeout: float = 30.0
+    ) -> None:
+        """Calls time out after so many seconds unless they say otherwise."""
+        self._run = run
+        self._provider = provider
+        self._carriers = carriers
+        self._timeout = timeout
+
+    async def get(self, url: str, **options: Unpack[Reading]) -> Response:
+        """GET; remembered where it has a step."""
+        return await self._read("GET", url, options)
+
+    async def head(self, url: str, **options: Unpack[Reading]) -> Response:
+        """HEAD; remembered where it has a step."""
+        return await self._read("HEAD", url, options)
+
+    async def options(self, url: str, **options: Unpack[Reading]) -> Response:
+        """OPTIONS; remembered where it has a step."""
+        return await self._read("OPTIONS", url, options)
+
+    async def post(self, url: str, *, step: str | None, **options: Unpack[Writing]) -> Response:
+        """POST; an effect under the step's key."""
+        return await self._write("POST", url, step, options)
+
+    async def put(self, url: str, *, step: str | None, **options: Unpack[Writing]) -> Response:
+        """PUT; an effect under the step's key."""
+        return await self._write("PUT", url, step, options)
+
+    async def patch(self, url: str, *, step: str | None, **options: Unpack[Writing]) -> Response:
+        """PATCH; an effect under the step's key."""
+        return await self._write("PATCH", url, step, options)
+
+    async def delete(self, url: str, *, step: str | None, **options: Unpack[Writing]) -> Response:
+        """DELETE; an effect under the step's key."""
+        return await self._write("DELETE", url, step, options)
+
+    async def _read(self, method: str, url: str, options: Reading) -> Response:
+        return await self._send(
+            method,
+            url,
+            step=options.get("step"),
+            body=Body(),
+            params=options.get("params"),
+            headers=options.get("headers"),
+            safe=options.get("safe"),
+            operation=options.get("operation"),
+            timeout=options.get("timeout"),
+            accept=options.get("accept", ()),
+        )
+
+    async def _write(self, method: str, url: str, step: str | None, options: Writing) -> Response:
+        return await self._send(
+            method,
+            url,
+            step=step,
+            body=Body(
+                options.get("json", msgspec.UNSET), options.get("data"), options.get("content")
+            ),
+            params=options.get("params"),
+            headers=options.get("headers"),
+            safe=options.get("safe"),
+            operation=options.get("operation"),
+            timeout=options.get("timeout"),
+            accept=options.get("accept", ()),
+        )
+
+    async def _send(
+        self,
+        method: str,
+        url: str,
+        *,
+        step: str | None,
+        body: Body,
+        params: Params | None,
+        headers: Headers | None,
+        safe: bool | None,
+        operation: str | None,
+        timeout: float | None,
+        accept: Sequence[int],
+    ) -> Response:
+        run = self._run
+        run.check()
+        call = build(
+            self._provider,
+            method,
+            url,
+            body=body,
+            params=params,
+            headers=headers,
+            safe=safe,
+            operation=operation,
+            step=step,
+            timeout=self._timeout if timeout is None else timeout,
+            accept=accept,
+        )
+        # A nameless safe call is on record for people and remembered by nobody: its name holds the
+        # claim's number, so no later run finds it.
+        name = run.name(step) if step is not None else f"~{call.operation}"
+        if step is None:
+            name = f"{name[:150]}#{run.job.fence}.{run.place(name)}"
+        await run.save()
+        return await run.fly(outbound.send(run, call, name, self._carriers))
