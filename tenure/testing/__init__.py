@@ -1,0 +1,1 @@
+"""What users test their automations with: emulated providers and fixtures."""

@@ -1,0 +1,1 @@
+"""How real providers word their answers: one module a provider."""

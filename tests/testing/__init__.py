@@ -1,0 +1,1 @@
+"""What users test with is tested here: over real sockets, from outside."""
