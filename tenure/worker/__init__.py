@@ -1,0 +1,1 @@
+"""Claims jobs, runs them, keeps their leases, settles them."""

@@ -1,0 +1,104 @@
+"""The heartbeat: a thread and connection of its own, so a blocked event loop keeps its leases.
+
+Promises: every lease past a third of its length is renewed; what the database answers (a lost
+lease, a cancel, a hold) reaches the run at once; periodic duties are done by whoever comes first.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from uuid import UUID
+
+from tenure.base.errors import DatabaseUnavailable
+from tenure.store import chores, claims, leases, workers
+from tenure.store.database import Busy, Database, Unknown
+from tenure.store.leases import Renewal
+from tenure.worker.dispatch import Duty
+
+log = logging.getLogger("tenure.worker")
+
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 2.0
+
+
+class Heartbeat:
+    """Beats for one process."""
+
+    def __init__(
+        self,
+        duty: Duty,
+        database: Database,
+        every: float,
+        *,
+        held: Callable[[], Mapping[UUID, int]],
+        heard: Callable[[Sequence[Renewal]], None],
+        lagging: Callable[[], None],
+        aside: Callable[[], None],
+    ) -> None:
+        """``held``: claims by job; ``heard`` takes what each one's standing is."""
+        self._duty = duty
+        self._database = database
+        self._every = every
+        self._held = held
+        self._heard = heard
+        self._lagging = lagging
+        self._aside = aside
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="tenure-heartbeat", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Beat a last time, to say that this process has stopped."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        pause = _FIRST_PAUSE
+        while not self._stopped.is_set():
+            try:
+                self._beat()
+                pause = _FIRST_PAUSE
+            except (Busy, Unknown, DatabaseUnavailable) as error:
+                log.warning("the heartbeat waits for the database: %s", error)
+                self._database.close()
+                self._stopped.wait(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                continue
+            self._stopped.wait(self._every)
+        self._farewell()
+
+    def _beat(self) -> None:
+        self._lagging()
+        held = self._held()
+        if held:
+            self._heard(
+                leases.renew(
+                    self._database,
+                    worker=self._duty.worker,
+                    lease=self._duty.lease,
+                    claims=held,
+                )
+            )
+        workers.touch(self._database, self._duty.worker)
+        if self._duty.quarantine:
+            return
+        while chores.do_one(self._database, self._duty.worker):
+            pass
+        if claims.dispatch(
+            self._database,
+            automations=self._duty.automations,
+            live=self._duty.live,
+            quarantine=True,
+            after=0,
+            limit=1,
+        ):
+            self._aside()
+
+    def _farewell(self) -> None:
+        try:
+            workers.touch(self._database, self._duty.worker, stopped=True)
+        except (Busy, Unknown, DatabaseUnavailable) as error:
+            log.info("the database did not hear that this worker stopped: %s", error)
+        self._database.close()

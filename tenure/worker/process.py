@@ -1,0 +1,267 @@
+"""One worker process: an event loop of jobs, with threads that claim, beat and write.
+
+Started by the worker's service, one for live jobs and one for those that are not, and one on demand
+for each job that must run alone.  Promises: a process runs jobs of one mode kind; when told to stop
+it hands back what it can, and leaves to lapse what it cannot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import platform
+import threading
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+from tenure.app import Tenure
+from tenure.base import clock
+from tenure.base.model import Job, Kind, Remembered
+from tenure.flow import run as runs
+from tenure.flow.carriers import Dry, Live
+from tenure.flow.outbound import Carriers
+from tenure.flow.run import Run, Suspension
+from tenure.store import automations, workers
+from tenure.store.database import Database
+from tenure.store.leases import Renewal
+from tenure.worker.desk import WorkerDesk
+from tenure.worker.dispatch import Dispatch, Duty
+from tenure.worker.heartbeat import Heartbeat
+from tenure.worker.runner import Runner
+
+log = logging.getLogger("tenure.worker")
+
+# Jobs this short are claimed a batch ahead; longer ones would wait here while others are idle.
+_SHORT_JOB = 0.05
+# A quarantine process with nothing to do for so long ends.
+_QUARANTINE_IDLE = 5.0
+_STOP_SECONDS = 5.0
+
+
+class Process:
+    """The life of one process."""
+
+    def __init__(
+        self, app: Tenure, *, url: str, kind: Kind, live: bool, aside: Callable[[], None]
+    ) -> None:
+        """``aside`` tells the service that a quarantine process has work."""
+        settings = app.settings
+        self._app = app
+        self._url = url
+        self._pooled = settings.pooler == "transaction"
+        self._aside = aside
+        self._slots = 1 if kind == "quarantine" else settings.concurrency
+        self._duty = Duty(
+            worker=uuid4(),
+            kind=kind,
+            live=live,
+            automations=tuple(sorted(app.automations)),
+            lease=settings.lease,
+            poll=settings.poll,
+        )
+        self._held: dict[UUID, int] = {}
+        self._lock = threading.Lock()
+        self._average = 1.0
+        self._ticked = True
+        self._stopping = asyncio.Event()
+        self._running: set[asyncio.Task[None]] = set()
+
+    @property
+    def worker(self) -> UUID:
+        """The name of this process in rows."""
+        return self._duty.worker
+
+    def _database(self, name: str) -> Database:
+        return Database(self._url, name=f"tenure {name}", pooled=self._pooled)
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Run until told to stop, or, in quarantine, until there is nothing more to do."""
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_task_factory(_tracked)
+        self._semaphore = asyncio.Semaphore(self._slots)
+        await asyncio.to_thread(self._arrive)
+        live = Live()
+        settings = self._app.settings
+        desk = WorkerDesk(
+            self._duty.worker,
+            self._url,
+            lease=settings.lease,
+            margin=settings.margin,
+            pooled=self._pooled,
+        )
+        self._runner = Runner(self._app, desk, Carriers(live, Dry()))
+        self._heartbeat = Heartbeat(
+            self._duty,
+            self._database("heartbeat"),
+            settings.heartbeat,
+            held=self._claims,
+            heard=self._heard,
+            lagging=self._lagging,
+            aside=self._aside,
+        )
+        self._dispatch = Dispatch(
+            self._duty, self._database("claim"), self._room, self._start, self._aside
+        )
+        ready()
+        await self._until_stopped()
+        await self._drain(settings.drain)
+        await asyncio.to_thread(self._heartbeat.stop)
+        await asyncio.to_thread(desk.stop, _STOP_SECONDS)
+        await live.aclose()
+
+    def _arrive(self) -> None:
+        database = self._database("arrive")
+        for declared in self._app.automations.values():
+            automations.declare(database, declared.declared, by=f"worker:{platform.node()}")
+        workers.arrive(
+            database,
+            id=self._duty.worker,
+            host=platform.node(),
+            pid=os.getpid(),
+            kind=self._duty.kind,
+            automations=self._duty.automations,
+        )
+        database.close()
+
+    def stop(self) -> None:
+        """Ask the process to stop; from the event loop."""
+        self._stopping.set()
+
+    async def _until_stopped(self) -> None:
+        if self._duty.kind != "quarantine":
+            await self._stopping.wait()
+            return
+        while not self._stopping.is_set():
+            idle = clock.now() - self._dispatch.idle_since
+            if not self._held and idle > _QUARANTINE_IDLE:
+                return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), 0.5)
+
+    # -- jobs --------------------------------------------------------------------------------------
+
+    def _room(self) -> int:
+        """Free slots; a batch more where jobs are so short that they would run dry meanwhile."""
+        with self._lock:
+            held = len(self._held)
+        ahead = 0
+        if self._duty.kind != "quarantine" and self._average < _SHORT_JOB:
+            ahead = self._slots
+        return self._slots + ahead - held
+
+    def _start(self, jobs: Sequence[tuple[Job, Remembered]]) -> None:
+        """From the claiming thread: hold the claims at once, run them in the loop."""
+        with self._lock:
+            for job, _ in jobs:
+                self._held[job.id] = job.fence
+        self._loop.call_soon_threadsafe(self._spawn, jobs)
+
+    def _spawn(self, jobs: Sequence[tuple[Job, Remembered]]) -> None:
+        for job, memory in jobs:
+            task = asyncio.create_task(self._job(job, memory))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+
+    async def _job(self, job: Job, memory: Remembered) -> None:
+        try:
+            async with self._semaphore:
+                if self._stopping.is_set():
+                    await self._runner.hand_back(job, "shutdown")
+                elif (former := self._runner.runs.get(job.id)) is not None:
+                    # A former claim of it still runs here; its end comes first.
+                    former.stop(Suspension("lost"))
+                    await self._runner.hand_back(job, "its former run is still ending")
+                else:
+                    began = clock.now()
+                    await self._runner.run(job, memory)
+                    self._average += (clock.now() - began - self._average) / 20
+        except Exception:
+            log.exception("job %s could not be ended here; its lease will run out", job.id)
+        finally:
+            with self._lock:
+                if self._held.get(job.id) == job.fence:
+                    del self._held[job.id]
+            self._dispatch.wake()
+
+    # -- what the heartbeat asks and tells ---------------------------------------------------------
+
+    def _claims(self) -> dict[UUID, int]:
+        with self._lock:
+            return dict(self._held)
+
+    def _heard(self, renewals: Sequence[Renewal]) -> None:
+        telling = [r for r in renewals if r.said == "lost" or r.request]
+        if telling:
+            self._loop.call_soon_threadsafe(self._told, telling)
+
+    def _told(self, renewals: Sequence[Renewal]) -> None:
+        for renewal in renewals:
+            run = self._runner.runs.get(renewal.job)
+            if run is None or run.job.fence != self._held.get(renewal.job):
+                continue
+            if renewal.said == "lost":
+                log.warning("job %s: its lease was lost", renewal.job)
+                self._unwind(run, Suspension("lost"))
+            elif renewal.request == "cancel":
+                self._unwind(run, Suspension("cancel"))
+            elif renewal.request == "hold":
+                run.stop(Suspension("hold"))
+
+    def _unwind(self, run: Run, why: Suspension) -> None:
+        """Stop a run where it stands; its calls in flight are carried to their end."""
+        run.stop(why)
+        task = self._runner.tasks.get(run.job.id)
+        if task is not None:
+            task.cancel()
+
+    def _lagging(self) -> None:
+        """A loop that did not tick since the last beat is blocked by somebody."""
+        if not self._ticked:
+            names = {run.job.automation for run in list(self._runner.runs.values())}
+            log.warning(
+                "the event loop did not turn for a heartbeat: one of %s blocks it",
+                ", ".join(sorted(names)) or "no automation",
+            )
+        self._ticked = False
+        self._loop.call_soon_threadsafe(self._tick)
+
+    def _tick(self) -> None:
+        self._ticked = True
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    async def _drain(self, grace: float) -> None:
+        """Claim nothing more, unwind what runs, hand it back uncharged."""
+        await asyncio.to_thread(self._dispatch.stop)
+        for run in list(self._runner.runs.values()):
+            run.stop(Suspension("shutdown"))
+        if not await self._ended(grace):
+            for task in list(self._runner.tasks.values()):
+                task.cancel()
+            if not await self._ended(_STOP_SECONDS):
+                names = ", ".join(str(job) for job in self._runner.runs)
+                log.warning("stopped with jobs that do not end: %s; their leases run out", names)
+
+    async def _ended(self, seconds: float) -> bool:
+        running = set(self._running)
+        if not running:
+            return True
+        _, still = await asyncio.wait(running, timeout=seconds)
+        return not still
+
+
+def _tracked(
+    loop: asyncio.AbstractEventLoop,
+    coro: Coroutine[Any, Any, Any] | Generator[Any, None, Any],
+    **options: Any,  # noqa: ANN401 - the shape of a task factory is asyncio's
+) -> asyncio.Task[Any]:
+    """Every task that is started inside a run belongs to it; the shape is asyncio's."""
+    task: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, **options)
+    run = runs.current.get()
+    if run is not None:
+        run.tasks.add(task)
+        task.add_done_callback(run.tasks.discard)
+    return task

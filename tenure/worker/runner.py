@@ -1,0 +1,161 @@
+"""Running one claimed job, from its row to the row that ends its claim.
+
+Called by the process for each job.  The only broad ``except`` of the package stands here: whatever
+an author's code does ends its own job and nothing else.
+
+    request? ─ input ─ handler ─ calls in flight settle ─ what is left is cancelled ─ end
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from uuid import UUID
+
+from tenure.app import Tenure
+from tenure.base.errors import ConfigurationError, InvalidInput
+from tenure.base.model import HandBack, Job, Remembered
+from tenure.flow import run as runs
+from tenure.flow.automation import Automation
+from tenure.flow.context import Context
+from tenure.flow.outbound import Carriers
+from tenure.flow.run import Run, Suspension
+from tenure.flow.signals import Suspend
+from tenure.worker import verdict
+from tenure.worker.desk import WorkerDesk
+from tenure.worker.verdict import End
+
+log = logging.getLogger("tenure.worker")
+
+# How long what a handler left behind may take to notice that it is cancelled.
+_LEFTOVER_SECONDS = 5.0
+
+
+class _Escaped(Exception):
+    """An exit that a handler asked for: it ends the job, not the process."""
+
+
+class Runner:
+    """Runs jobs of one application in one process."""
+
+    def __init__(self, app: Tenure, desk: WorkerDesk, carriers: Carriers) -> None:
+        """Settings are the application's own."""
+        self._app = app
+        self._desk = desk
+        self._carriers = carriers
+        self.runs: dict[UUID, Run] = {}
+        self.tasks: dict[UUID, asyncio.Task[object]] = {}
+
+    @property
+    def automations(self) -> Mapping[str, Automation[object, object]]:
+        """What this process knows."""
+        return self._app.automations
+
+    async def run(self, job: Job, memory: Remembered) -> bool:
+        """Run a job and end its claim; False where the claim was over before it could."""
+        automation = self.automations[job.automation]
+        inline = self._app.settings.max_inline_wait
+        run = Run(job, self._desk, memory, max_inline_wait=inline)
+        self.runs[job.id] = run
+        try:
+            end = await self._end(run, automation)
+        finally:
+            run.close()
+            self.tasks.pop(job.id, None)
+        try:
+            return end is not None and await self._settled(job, end)
+        finally:
+            if self.runs.get(job.id) is run:
+                del self.runs[job.id]
+
+    async def _end(self, run: Run, automation: Automation[object, object]) -> End | None:
+        """What the run comes to, as the row that ends its claim."""
+        job = run.job
+        if job.request == "cancel":
+            return verdict.suspended(job, Suspension("cancel"), automation, None)
+        if job.request == "hold":
+            return verdict.suspended(job, Suspension("hold"), automation, None)
+        try:
+            given = automation.decode(job.input, job.event)
+        except InvalidInput as misfit:
+            return verdict.failed(job, misfit)
+        result, error = await self._handled(run, automation, given)
+        await run.quiet()
+        await self._tidied(run)
+        if error is None and run.suspension is None:
+            with contextlib.suppress(Suspend):
+                await run.save()
+        if run.suspension is not None:
+            return await self._suspended(run, run.suspension, automation)
+        if error is not None:
+            return verdict.raised(job, error, automation, run.now())
+        return verdict.succeeded(job, result, self._app.settings.result_limit)
+
+    async def _handled(
+        self, run: Run, automation: Automation[object, object], given: object
+    ) -> tuple[object, BaseException | None]:
+        """The handler's result or what it raised; nothing of it escapes."""
+        timeout = self._app.settings.call_timeout
+        context = Context(run, self._carriers, self._app.providers, call_timeout=timeout)
+        run.context = context
+        arguments = (context, given) if automation.takes_input else (context,)
+
+        async def contained() -> object:
+            runs.current.set(run)
+            try:
+                return await automation.fn(*arguments)
+            except (SystemExit, KeyboardInterrupt, GeneratorExit) as exit_:
+                raise _Escaped(f"the handler asked the process to exit ({exit_!r})") from exit_
+
+        task = asyncio.create_task(contained())
+        self.tasks[run.job.id] = task
+        await asyncio.wait((task,))
+        if task.cancelled():
+            return None, asyncio.CancelledError("the handler was cancelled")
+        raised = task.exception()
+        return (None, raised) if raised is not None else (task.result(), None)
+
+    async def _tidied(self, run: Run) -> None:
+        """Tasks that the handler left behind end with it."""
+        left = {task for task in run.tasks if not task.done()}
+        for task in left:
+            task.cancel()
+        if left:
+            _, still = await asyncio.wait(left, timeout=_LEFTOVER_SECONDS)
+            for task in left - still:
+                if not task.cancelled():
+                    task.exception()
+            if still:
+                log.warning("job %s left %d tasks that do not end", run.job.id, len(still))
+
+    async def _suspended(
+        self, run: Run, why: Suspension, automation: Automation[object, object]
+    ) -> End | None:
+        strand = None
+        if why.kind == "wait" and why.lane is not None:
+            said = why.waits
+            strand = await self._desk.park(
+                automation=automation.name,
+                lane=why.lane,
+                live=run.job.mode == "live",
+                seconds=why.delay,
+                by=f"{said.get('provider')}: {said.get('budget') or said.get('why')}",
+            )
+        return verdict.suspended(run.job, why, automation, strand)
+
+    async def _settled(self, job: Job, end: End) -> bool:
+        """End the claim; an end that cannot be stored fails the job and says why."""
+        ended = await self._desk.end(end)
+        if isinstance(ended, str):
+            error = ConfigurationError(f"the job's end could not be stored ({ended})")
+            ended = await self._desk.end(verdict.failed(job, error))
+        if ended is False:
+            log.warning("job %s: the claim was over before it ended", job.id)
+        return ended is True
+
+    async def hand_back(self, job: Job, why: str) -> None:
+        """Give back a job that was never started."""
+        waits = '{"why": "' + why + '"}'
+        await self._desk.end(HandBack(job.id, job.fence, "deferral", 0.0, waits=waits))

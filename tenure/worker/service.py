@@ -1,0 +1,204 @@
+"""The worker as its operator starts it: it starts processes, and starts them again.
+
+Called by ``tenure worker``.  It holds no lease, judges no job and is needed by none: kill it, and
+its children drain; kill a child, and its leases run out.  Promises: live jobs and others run in
+processes apart; quarantine processes are started on demand, as many as it has processes and at
+least four.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Literal
+
+import msgspec
+
+from tenure.base import clock
+from tenure.base.defaults import Settings
+from tenure.base.model import Kind
+from tenure.store import migrate
+from tenure.store.database import Database
+from tenure.worker.child import Order, Told
+
+log = logging.getLogger("tenure.worker")
+
+Only = Literal["live", "not-live"]
+
+_LEAST_QUARANTINES = 4
+_RESTART_PAUSE = 1.0
+_STOP_GRACE = 15.0
+
+
+class Child:
+    """One child process and the pipe it tells things on."""
+
+    def __init__(self, order: Order) -> None:
+        """Start it; its standard input stays open for as long as the service lives."""
+        reading, writing = os.pipe()
+        os.set_inheritable(writing, True)  # noqa: FBT003 - the standard library takes it by place
+        self.order = msgspec.structs.replace(order, tell=writing)
+        self.tells = reading
+        self.worker = ""
+        self.started = clock.now()
+        self._unread = b""
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "tenure.worker.child"],
+            stdin=subprocess.PIPE,
+            pass_fds=(writing,),
+        )
+        os.close(writing)
+        assert self.popen.stdin is not None  # noqa: S101  asked for two lines above
+        self.popen.stdin.write(msgspec.json.encode(self.order) + b"\n")
+        self.popen.stdin.flush()
+
+    def read(self) -> list[Told] | None:
+        """What it told since; None where its pipe has ended."""
+        chunk = os.read(self.tells, 65536)
+        if not chunk:
+            return None
+        *lines, self._unread = (self._unread + chunk).split(b"\n")
+        return [msgspec.json.decode(line, type=Told) for line in lines]
+
+    def end(self) -> None:
+        """Let go of a child that has exited."""
+        os.close(self.tells)
+        if self.popen.stdin is not None:
+            self.popen.stdin.close()
+        self.popen.wait()
+
+
+class Service:
+    """The processes of one worker."""
+
+    def __init__(self, order: Order, only: Only | None, announce: Callable[[str], None]) -> None:
+        """``order`` is what children have in common; ``announce`` is given lines for people."""
+        self._order = order
+        self._announce = announce
+        self._kinds: list[tuple[Kind, bool]] = []
+        if only != "not-live":
+            self._kinds += [("live", True)] * order.settings.processes
+        if only != "live":
+            self._kinds.append(("not_live", False))
+        self._children: dict[int, Child] = {}
+        self._selector = selectors.DefaultSelector()
+        self._stopping = False
+        self._deadline = float("inf")
+        self._again: list[tuple[float, Kind, bool]] = []
+
+    def run(self) -> int:
+        """Run until told to stop and all children have ended; how many had to be killed."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing)
+        for signal_ in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signal_, self._stop)
+        self._selector.register(reading, selectors.EVENT_READ)
+        for kind, live in self._kinds:
+            self._start(kind, live=live)
+        killed = 0
+        while self._children or (self._again and not self._stopping):
+            self._turn(reading)
+            killed += self._overdue()
+        return killed
+
+    def _start(self, kind: Kind, *, live: bool) -> None:
+        child = Child(msgspec.structs.replace(self._order, kind=kind, live=live))
+        self._children[child.tells] = child
+        self._selector.register(child.tells, selectors.EVENT_READ)
+
+    def _turn(self, wakeup: int) -> None:
+        for key, _ in self._selector.select(timeout=0.5):
+            if key.fd == wakeup:
+                os.read(wakeup, 4096)
+            elif key.fd in self._children:
+                self._hear(self._children[key.fd])
+        now = clock.now()
+        due = [again for again in self._again if again[0] <= now]
+        self._again = [again for again in self._again if again[0] > now]
+        for _, kind, live in due:
+            if not self._stopping:
+                self._start(kind, live=live)
+
+    def _hear(self, child: Child) -> None:
+        told = child.read()
+        if told is None:
+            self._ended(child)
+            return
+        for tale in told:
+            if tale.said == "ready":
+                child.worker = tale.worker
+                kind = child.order.kind.replace("_", "-")
+                self._announce(f"{kind} process {child.popen.pid} is ready ({tale.worker})")
+            elif tale.said == "aside":
+                self._quarantine(live=child.order.live)
+
+    def _quarantine(self, *, live: bool) -> None:
+        """One more process of one slot, up to the limit: jobs run alone, not one after another."""
+        alone = [
+            child
+            for child in self._children.values()
+            if child.order.kind == "quarantine" and child.order.live == live
+        ]
+        if len(alone) < max(self._order.settings.processes, _LEAST_QUARANTINES):
+            self._start("quarantine", live=live)
+
+    def _ended(self, child: Child) -> None:
+        self._selector.unregister(child.tells)
+        del self._children[child.tells]
+        child.end()
+        code, order = child.popen.returncode, child.order
+        if code != 0:
+            self._announce(f"{order.kind} process {child.popen.pid} ended ({code})")
+        if order.kind != "quarantine" and not self._stopping:
+            self._again.append((clock.now() + _RESTART_PAUSE, order.kind, order.live))
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._stopping = True
+        self._deadline = clock.now() + self._order.settings.drain + _STOP_GRACE
+        for child in list(self._children.values()):
+            child.popen.send_signal(signal.SIGTERM)
+
+    def _overdue(self) -> int:
+        """Children that outlast every grace are killed; their leases run out."""
+        if clock.now() < self._deadline:
+            return 0
+        self._deadline = float("inf")
+        for child in self._children.values():
+            child.popen.kill()
+        return len(self._children)
+
+
+def run(
+    app: str,
+    settings: Settings,
+    *,
+    url: str,
+    only: Only | None = None,
+    announce: Callable[[str], None],
+) -> int:
+    """Run a worker for the application at ``module:name`` until it is told to stop.
+
+    Raises ``SchemaMismatch`` and ``DatabaseUnavailable`` where it cannot begin.
+    """
+    database = Database(url, name="tenure worker")
+    migrate.check(database)
+    database.close()
+    order = Order(
+        app=app,
+        directory=str(Path.cwd()),
+        settings=settings,
+        url=url,
+        kind="live",
+        live=True,
+        tell=-1,
+    )
+    return Service(order, only, announce).run()
