@@ -152,11 +152,23 @@ class Tenure:
         self.providers[name] = declared
         return declared
 
-    def source(self, name: str, *, scheme: str, secret: SecretRef | Sequence[SecretRef]) -> Source:
-        """Declare a door for events; several secrets may be live at once."""
+    def source(
+        self,
+        name: str,
+        *,
+        scheme: str,
+        secret: SecretRef | Sequence[SecretRef],
+        event_key: str | None = "scheme",
+    ) -> Source:
+        """Declare a door for events; several secrets may be live at once.
+
+        ``event_key`` says what makes two deliveries one event: the scheme's own id, a header
+        (``header:X-Delivery``), a path of the body (``body:data.id``), or None: nothing does.
+        """
         self._once("source", name, self.sources)
-        self.sources[name] = sources.declare(name, scheme=scheme, secret=secret)
-        return self.sources[name]
+        declared = sources.declare(name, scheme=scheme, secret=secret, event_key=event_key)
+        self.sources[name] = declared
+        return declared
 
     @overload
     def automation(self, fn: Callable[..., Awaitable[O]], /) -> Automation[object, O]: ...

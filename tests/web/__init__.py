@@ -1,0 +1,1 @@
+"""The doors: real servers on real sockets before a real database."""
