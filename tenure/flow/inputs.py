@@ -66,7 +66,7 @@ def convert(value: object, type_: object) -> object:
         return _validated(lambda: cast("_Model", type_).model_validate(value))
     try:
         return msgspec.convert(value, cast("type[object]", type_))
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
         raise InvalidInput(
             f"the value does not fit ({error})",
             hint="Compare the value at that path with the declared type.",

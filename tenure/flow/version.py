@@ -1,8 +1,8 @@
 """An automation's version: a hash of what its function does, not of how it is laid out.
 
-Called when an automation is declared.  Promises: comments, blank lines and docstrings change
-nothing; a changed line in the function, in a function of its package that it reaches, or in the
-schema of its input changes it.
+Called when an automation is declared.  Promises: comments, blank lines, line breaks and docstrings
+change nothing; a changed word in the function, in a function of its package that it reaches, or in
+the schema of its input changes it; every Python that runs the same source says the same version.
 """
 
 from __future__ import annotations
@@ -10,9 +10,20 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import io
 import textwrap
+import tokenize
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+# Layout; what a block begins and ends with is told by its kind alone.
+_LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER}
+_BLOCKS = {tokenize.INDENT: "<in>", tokenize.DEDENT: "<out>"}
+# From Python 3.12 on an f-string comes in pieces; it is read as the one word that it was before.
+_STARTS = {getattr(tokenize, n) for n in ("FSTRING_START", "TSTRING_START") if hasattr(tokenize, n)}
+_ENDS = {getattr(tokenize, n) for n in ("FSTRING_END", "TSTRING_END") if hasattr(tokenize, n)}
+
+Place = tuple[int, int]
 
 
 def of(fn: Callable[..., object], schema: str | None) -> str:
@@ -33,12 +44,13 @@ def _reach(target: object, package: str, seen: dict[str, str]) -> None:
         return
     if not module or module.partition(".")[0] != package:
         return
-    tree = _tree(target)
-    if tree is None:
+    source = _source(target)
+    if source is None:
         code = getattr(target, "__code__", None)
         seen[name] = code.co_code.hex() if code else ""
         return
-    seen[name] = ast.dump(_bare(tree))
+    tree = ast.parse(source)
+    seen[name] = " ".join(_words(source, _docstrings(tree)))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for reached in _globals(target, names):
         _reach(inspect.unwrap(reached) if callable(reached) else reached, package, seen)
@@ -50,19 +62,47 @@ def _globals(target: types.FunctionType | type, names: set[str]) -> list[object]
     return [space[name] for name in sorted(names) if name in space]
 
 
-def _tree(target: types.FunctionType | type) -> ast.AST | None:
-    """The source's tree; None for what has no source, such as code typed at a prompt."""
+def _source(target: types.FunctionType | type) -> str | None:
+    """The source; None for what has none, such as code typed at a prompt."""
     try:
-        return ast.parse(textwrap.dedent(inspect.getsource(target)))
+        source = textwrap.dedent(inspect.getsource(target))
+        ast.parse(source)
     except (OSError, TypeError, SyntaxError):
         return None
+    return source
 
 
-def _bare(tree: ast.AST) -> ast.AST:
-    """The tree without docstrings."""
+def _docstrings(tree: ast.AST) -> set[Place]:
+    """Where docstrings begin."""
+    places = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
-        if ast.get_docstring(node, clean=False):
-            node.body = node.body[1:] or [ast.Pass()]
-    return tree
+        if ast.get_docstring(node, clean=False) is not None:
+            places.add((node.body[0].lineno, node.body[0].col_offset))
+    return places
+
+
+def _words(source: str, left_out: set[Place]) -> Iterator[str]:
+    """The words of a source in order, without layout."""
+    lines = source.splitlines(keepends=True)
+    depth, begin = 0, (0, 0)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in _STARTS:
+            begin = token.start if depth == 0 else begin
+            depth += 1
+        elif token.type in _ENDS:
+            depth -= 1
+            if depth == 0:
+                yield _slice(lines, begin, token.end)
+        elif depth == 0 and token.type in _BLOCKS:
+            yield _BLOCKS[token.type]
+        elif depth == 0 and token.type not in _LAYOUT and token.start not in left_out:
+            yield token.string
+
+
+def _slice(lines: list[str], begin: Place, end: Place) -> str:
+    if begin[0] == end[0]:
+        return lines[begin[0] - 1][begin[1] : end[1]]
+    middle = lines[begin[0] : end[0] - 1]
+    return "".join([lines[begin[0] - 1][begin[1] :], *middle, lines[end[0] - 1][: end[1]]])

@@ -155,7 +155,11 @@ def _translated() -> Iterator[None]:
         raise Busy(f"a lock was not to be had in time ({first_line(error)})") from error
     except (psycopg.errors.QueryCanceled, psycopg.errors.UndefinedTable) as error:
         raise DatabaseError(f"the database refused ({first_line(error)})") from error
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+    except (
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+        psycopg.errors.ReadOnlySqlTransaction,  # a standby: the primary is elsewhere now
+    ) as error:
         raise DatabaseUnavailable(f"the database went away ({first_line(error)})") from error
 
 

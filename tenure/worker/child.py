@@ -22,12 +22,15 @@ import msgspec
 from tenure import loading
 from tenure.app import Tenure
 from tenure.base.defaults import Settings
-from tenure.base.errors import TenureError
+from tenure.base.errors import ConfigurationError, TenureError
 from tenure.base.model import Kind
 from tenure.flow import guard
 from tenure.worker.process import Process
 
 log = logging.getLogger("tenure.worker")
+
+# The exit code for what only a person can set right (EX_CONFIG of sysexits.h).
+_CONFIGURATION = 78
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -64,7 +67,7 @@ def main() -> int:
         asyncio.run(_run(order, app_process(order, app)))
     except TenureError as error:
         sys.stderr.write(f"error: {error.message}\n{error.hint}\n")
-        return 1
+        return _CONFIGURATION if isinstance(error, ConfigurationError) else 1
     return 0
 
 

@@ -19,7 +19,7 @@ from tenure.base import clock
 from tenure.base.errors import DatabaseUnavailable
 from tenure.base.model import Claimed, Job, Kind, Remembered, Strand
 from tenure.store import claims, memory
-from tenure.store.database import Busy, Database
+from tenure.store.database import Busy, Database, Unknown
 
 log = logging.getLogger("tenure.worker")
 
@@ -90,8 +90,9 @@ class Dispatch:
             try:
                 short = self._turn()
                 pause = _FIRST_PAUSE
-            except (Busy, DatabaseUnavailable) as error:
-                log.warning("claiming waits for the database: %s", error)
+            except Exception as error:  # noqa: BLE001 - a worker that claims no more helps nobody
+                expected = isinstance(error, Busy | Unknown | DatabaseUnavailable)
+                log.warning("claiming waits for the database: %s", error, exc_info=not expected)
                 self._database.close()
                 self._stopped.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)

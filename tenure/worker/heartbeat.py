@@ -60,14 +60,18 @@ class Heartbeat:
             try:
                 self._beat()
                 pause = _FIRST_PAUSE
-            except (Busy, Unknown, DatabaseUnavailable) as error:
-                log.warning("the heartbeat waits for the database: %s", error)
+            except Exception as error:  # noqa: BLE001 - whatever it is, leases must be renewed
+                self._complain(error)
                 self._database.close()
                 self._stopped.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 continue
             self._stopped.wait(self._every)
         self._farewell()
+
+    def _complain(self, error: Exception) -> None:
+        expected = isinstance(error, Busy | Unknown | DatabaseUnavailable)
+        log.warning("the heartbeat waits for the database: %s", error, exc_info=not expected)
 
     def _beat(self) -> None:
         self._lagging()

@@ -8,6 +8,7 @@ least four.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import selectors
@@ -56,8 +57,9 @@ class Child:
         )
         os.close(writing)
         assert self.popen.stdin is not None  # noqa: S101  asked for two lines above
-        self.popen.stdin.write(msgspec.json.encode(self.order) + b"\n")
-        self.popen.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it died at once; its pipe's end says so
+            self.popen.stdin.write(msgspec.json.encode(self.order) + b"\n")
+            self.popen.stdin.flush()
 
     def read(self) -> list[Told] | None:
         """What it told since; None where its pipe has ended."""
@@ -92,9 +94,15 @@ class Service:
         self._stopping = False
         self._deadline = float("inf")
         self._again: list[tuple[float, Kind, bool]] = []
+        self._ready = False
+        self._code = 0
 
     def run(self) -> int:
-        """Run until told to stop and all children have ended; how many had to be killed."""
+        """Run until told to stop and all children have ended.
+
+        The exit code: 0, or that of a first process which could not even begin, or 1 where
+        processes that outlasted every grace had to be killed.
+        """
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing)
@@ -103,11 +111,10 @@ class Service:
         self._selector.register(reading, selectors.EVENT_READ)
         for kind, live in self._kinds:
             self._start(kind, live=live)
-        killed = 0
         while self._children or (self._again and not self._stopping):
             self._turn(reading)
-            killed += self._overdue()
-        return killed
+            self._kill_overdue()
+        return self._code
 
     def _start(self, kind: Kind, *, live: bool) -> None:
         child = Child(msgspec.structs.replace(self._order, kind=kind, live=live))
@@ -135,19 +142,24 @@ class Service:
         for tale in told:
             if tale.said == "ready":
                 child.worker = tale.worker
+                self._ready = True
                 kind = child.order.kind.replace("_", "-")
                 self._announce(f"{kind} process {child.popen.pid} is ready ({tale.worker})")
             elif tale.said == "aside":
                 self._quarantine(live=child.order.live)
 
     def _quarantine(self, *, live: bool) -> None:
-        """One more process of one slot, up to the limit: jobs run alone, not one after another."""
+        """One more process of one slot, up to the limit: jobs run alone, not one after another.
+
+        While one is still starting, what it will find may be all there is.
+        """
         alone = [
             child
             for child in self._children.values()
             if child.order.kind == "quarantine" and child.order.live == live
         ]
-        if len(alone) < max(self._order.settings.processes, _LEAST_QUARANTINES):
+        most = max(self._order.settings.processes, _LEAST_QUARANTINES)
+        if not self._stopping and len(alone) < most and all(child.worker for child in alone):
             self._start("quarantine", live=live)
 
     def _ended(self, child: Child) -> None:
@@ -157,24 +169,31 @@ class Service:
         code, order = child.popen.returncode, child.order
         if code != 0:
             self._announce(f"{order.kind} process {child.popen.pid} ended ({code})")
-        if order.kind != "quarantine" and not self._stopping:
+        if code != 0 and not child.worker and not self._ready and not self._stopping:
+            # Nothing of its kind ever began: what it said is for a person, not for a next try.
+            self._code = code
+            self._stop_all()
+        elif order.kind != "quarantine" and not self._stopping:
             self._again.append((clock.now() + _RESTART_PAUSE, order.kind, order.live))
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         del number, frame
+        self._stop_all()
+
+    def _stop_all(self) -> None:
         self._stopping = True
         self._deadline = clock.now() + self._order.settings.drain + _STOP_GRACE
         for child in list(self._children.values()):
             child.popen.send_signal(signal.SIGTERM)
 
-    def _overdue(self) -> int:
+    def _kill_overdue(self) -> None:
         """Children that outlast every grace are killed; their leases run out."""
         if clock.now() < self._deadline:
-            return 0
+            return
         self._deadline = float("inf")
+        self._code = 1
         for child in self._children.values():
             child.popen.kill()
-        return len(self._children)
 
 
 def run(

@@ -45,6 +45,7 @@ def raised(
     job: Job, error: BaseException, automation: Automation[object, object], now: datetime
 ) -> End | None:
     """The end of a run that raised; None where the claim is over and nothing may be said."""
+    error = _lone(error)
     if isinstance(error, LeaseLost):
         return None
     if isinstance(error, Defer):
@@ -65,7 +66,8 @@ def raised(
             send_id=error.send_id,
         )
     after = error.after if isinstance(error, Retry) else None
-    if isinstance(error, _HOPELESS) or job.failures + 1 >= automation.max_attempts:
+    hopeless = any(isinstance(leaf, _HOPELESS) for leaf in _leaves(error))
+    if hopeless or job.failures + 1 >= automation.max_attempts:
         return failed(job, error)
     return again(job, type(error).__name__, described(error), automation, after)
 
@@ -128,6 +130,19 @@ def again(
         error_class=text.storable(error_class, 200),
         error=text.storable(error, ERROR_LIMIT),
     )
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    """What a task group gathered, however deep; the error itself where it is no group."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+
+
+def _lone(error: BaseException) -> BaseException:
+    """A task group that holds one error means that error: a signal raised in it is heard."""
+    leaves = _leaves(error)
+    return leaves[0] if len(leaves) == 1 else error
 
 
 def failed(job: Job, error: BaseException) -> Finish:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import psycopg
 
 _TABLES = """
-    select c.oid::regclass::text as name, c.relkind, coalesce(array_to_string(c.reloptions, ', '), '')
+    select c.oid::regclass::text as name, c.relkind,
+           coalesce(array_to_string(c.reloptions, ', '), '')
       from pg_class as c
      where c.relnamespace = 'tenure'::regnamespace and c.relkind in ('r', 'p', 'v')
        and not (c.relispartition and c.relname ~ '_[0-9]{4}w[0-9]{2}$')
@@ -34,7 +35,8 @@ _INDEXES = """
      where schemaname = 'tenure' and tablename = %s order by indexname
 """
 _FUNCTIONS = """
-    select p.oid::regprocedure::text, p.provolatile, coalesce(array_to_string(p.proconfig, ', '), ''),
+    select p.oid::regprocedure::text, p.provolatile,
+           coalesce(array_to_string(p.proconfig, ', '), ''),
            md5(regexp_replace(p.prosrc, '\\s+', ' ', 'g'))
       from pg_proc as p where p.pronamespace = 'tenure'::regnamespace order by 1
 """
