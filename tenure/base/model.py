@@ -11,6 +11,8 @@ from uuid import UUID
 
 import msgspec
 
+from tenure.base import clock
+
 Mode = Literal["dry_run", "shadow", "live"]
 Kind = Literal["live", "not_live", "quarantine"]
 CallState = Literal[
@@ -122,7 +124,9 @@ class Send(msgspec.Struct, frozen=True):
 
 
 class Remembered(msgspec.Struct):
-    """A job's memory, by step name."""
+    """A job's memory, by step name; ``loaded``: when it was read, on the process's stopwatch."""
+
+    loaded: float = msgspec.field(default_factory=clock.now)
 
     steps: dict[str, Step] = msgspec.field(default_factory=dict)
     sends: dict[str, Send] = msgspec.field(default_factory=dict)

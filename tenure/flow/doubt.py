@@ -7,6 +7,7 @@ absorb it within the time it remembers keys, and is held otherwise, with a quest
 
 from __future__ import annotations
 
+from tenure.base import clock
 from tenure.base.errors import CallRefused
 from tenure.base.http import Response
 from tenure.base.model import Outcome, Send
@@ -76,7 +77,7 @@ async def _adopt(course: Course, sent: Send) -> None:
 
 async def _may_repeat(course: Course, sent: Send) -> None:
     """Return where a repeat is absorbed; wait for an open send; hold the rest."""
-    elapsed = course.run.elapsed()
+    elapsed = clock.now() - course.run.memory.loaded
     rule, provider = course.call.rule, sent.provider
     if sent.status is None and sent.wait > elapsed:
         delay = sent.wait - elapsed
@@ -84,5 +85,8 @@ async def _may_repeat(course: Course, sent: Send) -> None:
         await course.run.wait(delay, Suspension("wait", delay=delay, waits=waits))
     if sent.policy != "resend" or rule is None:
         raise Waiting(course.held(sent, f"{provider} is not known to absorb a repeat"))
-    if sent.age + course.run.elapsed() > rule.window * _WINDOW_SHARE - course.call.timeout:
+    if (
+        sent.age + clock.now() - course.run.memory.loaded
+        > rule.window * _WINDOW_SHARE - course.call.timeout
+    ):
         raise Waiting(course.held(sent, f"{provider} may have forgotten the key by now"))

@@ -32,6 +32,10 @@ _LEAST_WAIT = 0.05
 _INLINE_SHARE = 5
 
 
+# The record of a step moves once, or a few times where several witnesses come late.
+_RECALLS = 5
+
+
 class Carriers(msgspec.Struct, frozen=True):
     """The process's ways out: ``live`` to the outside, ``dry`` to nowhere."""
 
@@ -55,11 +59,15 @@ class Stale(Exception):
 
 async def send(run: Run, call: Call, step: str, carriers: Carriers) -> Response:
     """The answer of a call, now or remembered; raises what its course says."""
-    while True:
+    for _ in range(_RECALLS):
         try:
             return await _course(Course(run, call, step), carriers)
         except Stale:
-            run.memory = await run.desk.recall(run.job.id)
+            fresh = await run.desk.recall(run.job.id)
+            fresh.steps = run.memory.steps | fresh.steps
+            run.memory = fresh
+    waits: dict[str, object] = {"why": "its record keeps moving", "step": step}
+    raise Waiting(Suspension("wait", delay=1.0, waits=waits))
 
 
 async def _course(course: Course, carriers: Carriers) -> Response:

@@ -39,6 +39,8 @@ _SHORT_JOB = 0.05
 # A quarantine process with nothing to do for so long ends.
 _QUARANTINE_IDLE = 5.0
 _STOP_SECONDS = 5.0
+# How long a job waits whose former run, of a lost claim, has not ended in this very process.
+_FORMER_SECONDS = 5.0
 
 
 class Process:
@@ -173,7 +175,8 @@ class Process:
                 elif (former := self._runner.runs.get(job.id)) is not None:
                     # A former claim of it still runs here; its end comes first.
                     former.stop(Suspension("lost"))
-                    await self._runner.hand_back(job, "its former run is still ending")
+                    why = "its former run is still ending"
+                    await self._runner.hand_back(job, why, delay=_FORMER_SECONDS)
                 else:
                     began = clock.now()
                     await self._runner.run(job, memory)

@@ -155,7 +155,7 @@ class Runner:
             log.warning("job %s: the claim was over before it ended", job.id)
         return ended is True
 
-    async def hand_back(self, job: Job, why: str) -> None:
-        """Give back a job that was never started."""
+    async def hand_back(self, job: Job, why: str, *, delay: float = 0.0) -> None:
+        """Give back a job that was never started, for so many seconds."""
         waits = '{"why": "' + why + '"}'
-        await self._desk.end(HandBack(job.id, job.fence, "deferral", 0.0, waits=waits))
+        await self._desk.end(HandBack(job.id, job.fence, "deferral", delay, waits=waits))

@@ -1,34 +1,36 @@
 -- Claims up to a quota of jobs from each strand, with all a handler needs at a first run.
 -- Parameters: worker uuid, lease seconds, strands int[], quotas int[], quarantine boolean.
--- Returns: a row for each row locked; worker_id null where it went aside or is held instead.
+-- Returns: a row for each row locked; worker_id null where it went aside or is held instead.  Its own
+--   lapsed jobs a worker simply takes again: it was away, and came back.
 -- Locks: jobs, SKIP LOCKED; limits stop the locking node, so rows locked = rows returned.
 -- Index: jobs_claimable, an equality on strand and priority and a range on leased_until.
 -- Zero rows: the strands are empty, or others are claiming them.
 with turned as (
     update tenure.jobs as j
        set previous_worker = j.worker_id,
-           worker_id = case when j.worker_id is null
+           worker_id = case when coalesce(j.worker_id = %(worker)s, true)
                               or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
                             then %(worker)s::uuid end,
-           claimed_at = case when j.worker_id is null
+           claimed_at = case when coalesce(j.worker_id = %(worker)s, true)
                                or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
                              then tenure.clock() end,
            heartbeat_at = tenure.clock(),
-           fence = j.fence + (j.worker_id is null
+           fence = j.fence + (coalesce(j.worker_id = %(worker)s, true)
                               or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun'))::integer,
            crash_count = j.crash_count + (j.worker_id is not null)::integer,
            quarantine_crashes = j.quarantine_crashes
-               + (j.worker_id is not null
+               + (coalesce(j.worker_id <> %(worker)s, false)
                   and tenure.turn(j, %(quarantine)s) in ('rerun', 'hold'))::integer,
-           status = case when j.worker_id is not null
+           status = case when j.worker_id <> %(worker)s
                           and tenure.turn(j, %(quarantine)s) = 'hold'
                          then 'held' else 'pending' end,
            leased_until = case
-               when j.worker_id is null or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
+               when coalesce(j.worker_id = %(worker)s, true)
+                    or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
                     then tenure.clock() + make_interval(secs => %(lease)s)
                when tenure.turn(j, %(quarantine)s) = 'hold' then 'infinity'::timestamptz
                else tenure.clock() end,
-           strand = case when j.worker_id is not null
+           strand = case when j.worker_id <> %(worker)s
                           and tenure.turn(j, %(quarantine)s) = 'aside' then (
                              select q.id from tenure.strands as q
                                join tenure.strands as h on h.id = j.home
@@ -53,8 +55,9 @@ with turned as (
 ), lapsed as (
     -- The statement's snapshot still shows each lapsed claim as it was.
     insert into tenure.attempts (job_id, fence, ended, worker_id, claimed_at, waiting_on)
-    select j.id, j.fence, case when tenure.turn(j, true) = 'adopt' then 'lost_lease'
-                               else 'crash' end,
+    select j.id, j.fence,
+           case when j.worker_id = %(worker)s or tenure.turn(j, true) = 'adopt'
+                then 'lost_lease' else 'crash' end,
            j.worker_id, j.claimed_at,
            json_build_object('last_heartbeat', j.heartbeat_at, 'leased_until', j.leased_until)
       from tenure.jobs as j
