@@ -1,0 +1,14 @@
+-- Lists automations by name, or the one of a name.
+-- Parameters: name text (null: all).
+-- Returns: a row each: what was declared, stage, first_event, and how many living workers know it.
+-- Locks: none.
+-- Index: the primary key.
+-- Zero rows: none was declared, or none of that name.
+select a.name, a.stage, a.version, a.label, a.lane, a.listens, a.priority, a.max_attempts,
+       a.max_crashes, a.replaces, a.tags, a.first_event, a.declared_at, a.declared_by,
+       (select count(*) from tenure.workers as w
+         where a.name = any (w.automations) and w.stopped_at is null and w.kind <> 'quarantine'
+           and w.last_seen > tenure.now() - interval '60 s') as workers
+  from tenure.automations as a
+ where %(name)s::text is null or a.name = %(name)s
+ order by a.name

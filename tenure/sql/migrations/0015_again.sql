@@ -1,0 +1,138 @@
+-- 0015_again: what running a job again would send; and the view that says everything in sentences.
+-- serves code from: 1
+
+-- The latest send of each step that a run would remember, evidence counted in.
+create function tenure.last_sends(job uuid)
+    returns table (step text, send_id uuid, state text, status integer, safe boolean, provider text,
+                   operation text, key text, policy text, send_until timestamptz,
+                   first_at timestamptz, body_kept boolean, question bigint)
+    language sql stable
+    as $$
+        select distinct on (c.step) c.step, c.send_id,
+               coalesce(o.state, e.state, c.state), coalesce(o.status, e.status, c.status), c.safe,
+               concat_ws('/', c.provider, nullif(c.account, '')), c.operation, c.key, c.policy,
+               c.send_until, min(c.admitted_at) over (partition by c.step, c.epoch),
+               c.body is not null, h.id
+          from tenure.calls as c
+          left join tenure.outcomes as o on o.job_id = c.job_id and o.send_id = c.send_id
+          left join tenure.evidence as e on e.job_id = c.job_id and e.send_id = c.send_id
+          left join tenure.holds as h
+            on h.job_id = c.job_id and h.send_id = c.send_id and h.answer is null
+         where c.job_id = last_sends.job and c.step not like '~%'
+         order by c.step, c.send desc
+    $$;
+
+-- What a run from the first line would do with each call: the retry's part of the answer.
+create function tenure.explain_again(j tenure.all_jobs)
+    returns table (n bigint, at timestamptz, sentence text)
+    language sql stable
+    as $$
+        select 1 + row_number() over (order by s.first_at, s.step), null::timestamptz, format(
+            '%s (%s to %s): %s.', s.step, s.operation, s.provider, case
+            when s.state = 'done' then format('not sent again; its answer (%s) is remembered',
+                                              s.status)
+            when s.state = 'suppressed' then 'not sent; the answer of its stand-in is remembered'
+            when s.state = 'refused' then format('not sent again; its refusal (%s) is remembered, '
+                'and the handler meets it again', s.status)
+            when s.safe then 'sent again; it changes nothing'
+            when s.state = 'not_sent' then format('sent, under the same key %s; nothing of it ever '
+                'left', left(s.key, 12))
+            when s.state in ('throttled', 'overloaded') then format('sent again under the same key '
+                '%s; %s did not act on it', left(s.key, 12), s.provider)
+            when s.question is not null then format('in doubt; the answer to question %s decides: '
+                'it happened: not sent again, it did not: sent under the same key %s', s.question,
+                left(s.key, 12))
+            when s.policy = 'resend' then concat('in doubt', ', and may still leave until '
+                || case when s.status is null and s.send_until > tenure.now()
+                        then tenure.said_at(s.send_until) end, format('; sent again under the same '
+                'key %s while %s remembers it (first sent %s ago), else held with a question',
+                left(s.key, 12), s.provider, tenure.said_for(tenure.now() - s.first_at)),
+                case when not s.body_kept then '; its body was too large to keep, and must come out '
+                                               'the same' end)
+            else format('in doubt; not sent again, but held with a question, as %s is not known to '
+                'absorb a repeat under the key %s', s.provider, left(s.key, 12)) end)
+          from tenure.last_sends(j.id) as s
+         where j.status not in ('succeeded', 'cancelled')
+    $$;
+
+-- What comes next: who would run it again and what is remembered; then, call by call; then a replay.
+create function tenure.explain_next(j tenure.all_jobs)
+    returns table (n bigint, part text, at timestamptz, sentence text)
+    language sql stable
+    as $$
+        with kept as (select (select count(*) from tenure.steps as s
+                               where s.job_id = j.id and s.kind <> 'value') as steps,
+                             (select min(h.id) from tenure.holds as h
+                               where h.job_id = j.id and h.answer is null
+                                 and h.send_id is not null) as question,
+                             (select count(*) from tenure.last_sends(j.id)) as calls)
+        select 1, 'retry', null::timestamptz, case
+            when j.status in ('succeeded', 'cancelled')
+                then format('A retry would be refused: it has ended as %s.', j.status)
+            else case j.state
+                when 'failed' then format('A retry would run it again from its first line under the '
+                    'same id and the same keys (tenure retry %s).', j.id)
+                when 'held' then coalesce('A retry would be refused until question ' || k.question
+                    || ' is answered. Then it runs again from its first line, under the same keys.',
+                    format('A retry would run it again from its first line, under the '
+                    'same keys (tenure retry %s).', j.id))
+                when 'running' then 'A retry would be refused while it runs. Were its worker to die, '
+                    'the next claim would run it again from its first line, under the same keys.'
+                else 'A retry would be refused: nothing has ended. Its next claim runs it from its '
+                    'first line, under the same keys.' end
+                || case when k.steps + k.calls = 0 then ' Nothing is remembered yet.'
+                        else format(' Remembered steps, decisions and sleeps: %s; calls: %s%s',
+                                    k.steps, k.calls, case when k.calls = 0 then '.' else ':' end)
+                   end end
+          from kept as k
+        union all
+        select a.n, 'retry', a.at, a.sentence from tenure.explain_again(j) as a
+        union all
+        select 1, 'replay', null, case
+            when j.mode <> 'live' then 'A replay would be a new job; it would send nothing that '
+                'changes anything, as this one sent nothing.'
+            else coalesce('A replay would be a new job with new keys: it would have these effects a '
+                'second time: ' || r.effects || '.', 'A replay would be a new job with new '
+                'keys; this one had no effect that it could repeat.') end
+          from (select string_agg(format('%s (%s to %s)', s.step, s.operation, s.provider), ', '
+                                  order by s.first_at, s.step) as effects
+                  from tenure.last_sends(j.id) as s
+                 where not s.safe and s.state in ('done', 'sending', 'unknown')) as r
+    $$;
+
+-- All that is said of one job, in the order in which it is read.  Planned by itself, with the job's
+-- row as a value: woven into a caller's query, the parts would be planned for every job at once.
+create function tenure.explain_one(job uuid)
+    returns table (place integer, n bigint, part text, at timestamptz, sentence text)
+    language plpgsql stable rows 20
+    set jit = off
+    as $$
+    declare
+        j tenure.all_jobs;
+    begin
+        select a.* into j from tenure.all_jobs as a where a.id = explain_one.job;
+        if j.id is null then
+            return;
+        end if;
+        return query
+            select 1, 0::bigint, 'state', a.at, a.sentence from tenure.explain_state(j) as a
+            union all select 2, 0, 'wait', w.at, w.sentence from tenure.explain_waits(j) as w
+            union all select 3, 0, 'job', a.at, a.sentence from tenure.explain_job(j) as a
+            union all select 4, a.n, 'attempt', a.at, a.sentence from tenure.explain_attempts(j) as a
+            union all select 5, s.n, 'step', s.at, s.sentence from tenure.explain_steps(j) as s
+            union all select 6, c.n, 'call', c.at, c.sentence from tenure.explain_calls(j) as c
+            union all select 7, l.n, 'journal', l.at, l.sentence from tenure.explain_journal(j) as l
+            union all select 8, a.n, 'act', a.at, a.sentence from tenure.explain_acts(j) as a
+            union all select 9 + (x.part = 'replay')::integer, x.n, x.part, x.at, x.sentence
+              from tenure.explain_next(j) as x;
+    end
+    $$;
+
+create view tenure.explain as
+    select j.id as job_id,
+           row_number() over (partition by j.id order by x.place, x.n, x.at)::integer as position,
+           x.part, x.at, x.sentence
+      from tenure.all_jobs as j
+     cross join lateral tenure.explain_one(j.id) as x;
+comment on view tenure.explain is
+    'Every job in sentences: state, causes of waiting, story, and what a retry or replay would send';
