@@ -1,0 +1,89 @@
+"""``tenure retry`` and ``tenure cancel``."""
+
+from __future__ import annotations
+
+import getpass
+import uuid
+
+from tests.cli.conftest import Row, Run, told
+from tests.store.scene import Scene
+
+
+def failed(scene: Scene) -> uuid.UUID:
+    """A job that has failed."""
+    job = scene.running()
+    scene.finish(job, "failed", error_class="ValueError", error="no")
+    return job.id
+
+
+def test_a_failed_job_is_retried(tenure: Run, scene: Scene) -> None:
+    """A retry says what the job was, and is done in the name that was given."""
+    job = failed(scene)
+    done = tenure("retry", job, "--as", "bob", "--reason", "mended")
+    assert (done.exit_code, done.stdout) == (0, f"{job} retried (it was failed)\n")
+    [row] = scene.audit(f"job:{job}")
+    assert (row["actor"], row["reason"], row["origin"]) == ("bob", "mended", "cli")
+
+
+def test_without_a_name_an_act_is_the_users(tenure: Run, scene: Scene) -> None:
+    """Without --as, the account's own name stands in the audit row."""
+    job = scene.enqueue()
+    tenure("cancel", job)
+    assert scene.audit(f"job:{job}")[0]["actor"] == getpass.getuser()
+
+
+def test_a_job_is_cancelled_or_its_worker_asked(tenure: Run, scene: Scene) -> None:
+    """A job that nobody runs is cancelled at once; of a running one it is asked."""
+    running = scene.running()
+    ready = scene.enqueue()
+    assert tenure("cancel", ready).stdout == f"{ready} cancelled\n"
+    assert tenure("cancel", running.id).stdout == f"{running.id} asked of its worker\n"
+
+
+def test_many_are_not_acted_on_unasked(tenure: Run, scene: Scene) -> None:
+    """Where nobody can be asked, an act on many says what it would do, and does nothing."""
+    first, second = scene.enqueue(), scene.enqueue()
+    done = tenure("cancel", first, second)
+    assert done.exit_code == 2
+    assert f"Cancel {first}\nCancel {second}\n" in done.stderr
+    assert "There is nobody to ask: add --yes." in done.stderr
+    assert scene.row(first)["state"] == "ready"
+
+
+def test_many_are_acted_on_with_yes(tenure: Run, scene: Scene) -> None:
+    """With --yes each is an act of its own; one named twice is acted on once."""
+    first, second = scene.enqueue(), scene.enqueue()
+    done = tenure("cancel", first, second, first, "--yes")
+    assert done.exit_code == 0
+    assert done.stdout == f"{first} cancelled\n{second} cancelled\n"
+    assert len(scene.audit(f"job:{first}")) == 1
+
+
+def test_what_is_refused_stops_no_other(tenure: Run, scene: Scene) -> None:
+    """Of many, what can be done is done; what was refused is told, and the exit code says so."""
+    first, second = failed(scene), scene.enqueue()
+    done = tenure("retry", second, first, "--yes", "--json")
+    assert done.exit_code == 4
+    assert f"error: job {second} has not ended" in done.stderr
+    assert '"done": "retried (it was failed)"' in done.stdout
+
+
+def test_acts_as_json_are_json_alone(tenure: Run, scene: Scene) -> None:
+    """With --json standard output holds what was done alone."""
+    job = scene.enqueue()
+    done = told(tenure("cancel", job, "--json"), list[Row])
+    assert done == [{"job_id": str(job), "done": "cancelled"}]
+
+
+def test_an_unknown_job_matches_nothing(tenure: Run) -> None:
+    """An act on a job that does not exist ends as nothing matched."""
+    done = tenure("retry", uuid.uuid4())
+    assert done.exit_code == 5
+    assert done.stderr.startswith("error: unknown job (")
+
+
+def test_a_name_that_cannot_be_printed_is_refused(tenure: Run, scene: Scene) -> None:
+    """A name with control characters would deceive whoever reads the audit."""
+    job = scene.enqueue()
+    assert tenure("cancel", job, "--as", "bob\x1b[2J").exit_code == 2
+    assert scene.row(job)["state"] == "ready"
