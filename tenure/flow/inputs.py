@@ -7,6 +7,7 @@ and the value; whichever kind of type is used, its JSON schema is known.
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from typing import Protocol, cast, runtime_checkable
@@ -17,6 +18,9 @@ import msgspec
 from tenure.base import json
 from tenure.base.errors import InvalidInput
 
+# Where msgspec says that something does not fit: $.lines[0].amount
+_PATH = re.compile(r"at `\$([^`]*)`")
+_PLACE = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -68,9 +72,24 @@ def convert(value: object, type_: object) -> object:
         return msgspec.convert(value, cast("type[object]", type_))
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
         raise InvalidInput(
-            f"the value does not fit ({error})",
+            f"the value does not fit ({error}{_shown(value, str(error))})",
             hint="Compare the value at that path with the declared type.",
         ) from error
+
+
+def _shown(value: object, error: str) -> str:
+    """The value at the path that an error of msgspec names; nothing where it names none."""
+    path = _PATH.search(error)
+    if path is None:
+        return f", value {value!r:.80}"
+    for name, place in _PLACE.findall(path.group(1)):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and place and int(place) < len(value):
+            value = value[int(place)]
+        else:
+            return ""
+    return f", value {value!r:.80}"
 
 
 def schema(type_: object) -> str | None:

@@ -1,0 +1,202 @@
+"""The automations of the stories: one provider that honours keys, one that does not.
+
+Loaded by real workers.  Where the providers listen stands in ``KIT_STRIPE`` and ``KIT_CRM``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from typing import cast
+
+import msgspec
+
+from tenure import Backoff, Budget, Context, Response, Tenure
+from tenure.flow.provider import Allowance
+from tests.kit.around import WAYS
+from tests.kit.meeting import meet
+
+NOWHERE = "http://127.0.0.1:9"
+_ALLOW: tuple[Allowance, ...] = ("plain-http", "private-address")
+# Wide open, with a send window that a busy machine keeps.
+_WIDE = (Budget(10_000, per=10.0, jitter=2.0),)
+_SOON = Backoff(base=0.05, cap=0.1)
+
+app = Tenure()
+stripe = app.provider(
+    "stripe", base_url=os.environ.get("KIT_STRIPE", NOWHERE), allow=_ALLOW, budgets=_WIDE
+)
+crm = app.provider("crm", base_url=os.environ.get("KIT_CRM", NOWHERE), allow=_ALLOW, budgets=_WIDE)
+slow = app.provider(
+    "slow",
+    base_url=os.environ.get("KIT_CRM", NOWHERE),
+    allow=_ALLOW,
+    budgets=[Budget(1, per=1.0)],
+)
+
+
+class Order(msgspec.Struct):
+    """What the automations take: a number, and where to meet the test on the way."""
+
+    n: int = 0
+    meet: str = ""
+
+
+def _id(answer: Response) -> str:
+    return str(cast("dict[str, object]", answer.json())["id"])
+
+
+def weigh(n: int) -> int:
+    """A step that takes no time."""
+    return n * 2
+
+
+@app.automation(lane=stripe, backoff=_SOON)
+async def charge(ctx: Context, order: Order) -> int:
+    """One step and two effects at a provider that honours keys."""
+    weight = await ctx.step("weigh", weigh, order.n)
+    await ctx.http(stripe).post(
+        "/v1/charges", step="charge", data={"job": ctx.job_id, "n": order.n}
+    )
+    if order.meet:
+        await meet(order.meet, ctx.job_id)
+    await ctx.http(stripe).post("/v1/refunds", step="refund", data={"job": ctx.job_id, "w": weight})
+    return weight
+
+
+@app.automation(lane=crm, backoff=_SOON)
+async def deal(ctx: Context, order: Order) -> int:
+    """One step and two effects at a provider that honours none."""
+    weight = await ctx.step("weigh", weigh, order.n)
+    await ctx.http(crm).post("/deals", step="deal", json={"job": str(ctx.job_id), "n": order.n})
+    if order.meet:
+        await meet(order.meet, ctx.job_id)
+    await ctx.http(crm).post("/notes", step="note", json={"job": str(ctx.job_id), "w": weight})
+    return weight
+
+
+@app.automation(backoff=_SOON)
+async def stand(ctx: Context, order: Order) -> int:
+    """No call at all: it stands where the test says until it is let go."""
+    if order.meet:
+        await meet(order.meet, ctx.job_id)
+    return await ctx.step("weigh", weigh, order.n)
+
+
+@app.automation(backoff=_SOON)
+async def tangle(ctx: Context, order: Order) -> list[int]:
+    """Calls in a gather and in a task group, in a finally and under a bare except."""
+    http = ctx.http(slow)
+    said: list[int] = []
+    try:
+        first = await asyncio.gather(
+            http.post("/gathered", step="gather-1", json=1),
+            http.post("/gathered", step="gather-2", json=2),
+        )
+        async with asyncio.TaskGroup() as group:
+            grouped = [
+                group.create_task(http.post("/grouped", step=f"group-{n}", json=n)) for n in (1, 2)
+            ]
+        said += [answer.status for answer in first]
+        said += [task.result().status for task in grouped]
+        try:
+            said.append((await http.post("/guarded", step="guarded", json=1)).status)
+        except:  # noqa: E722 - what authors write
+            said.append(-1)
+    finally:
+        said.append((await http.post("/last", step="last", json=1)).status)
+    return said
+
+
+@app.automation(backoff=_SOON)
+async def greedy(ctx: Context, order: Order) -> int:
+    """An author who catches everything, around a call that must wait."""
+    with contextlib.suppress(BaseException):
+        await ctx.http(slow).post("/first", step="first", json=order.n)
+    with contextlib.suppress(BaseException):
+        await ctx.http(slow).post("/second", step="second", json=order.n)
+    return order.n
+
+
+@app.automation(backoff=_SOON)
+async def hibernate(ctx: Context, order: Order) -> str:
+    """Sleeps ninety days between two effects, and remembers what came before."""
+    answer = await ctx.http(stripe).post("/v1/charges", step="before", data={"n": order.n})
+    await ctx.sleep(90 * 86_400.0)
+    await ctx.http(stripe).post("/v1/refunds", step="after", data={"charge": _id(answer)})
+    return _id(answer)
+
+
+@app.automation(backoff=_SOON)
+async def far(ctx: Context, order: Order) -> int:
+    """One effect behind a budget of one a second."""
+    return (await ctx.http(slow).post("/far", step="far", json=order.n)).status
+
+
+@app.automation(lane=stripe, backoff=_SOON)
+async def fickle(ctx: Context, order: Order) -> int:
+    """Builds another body in every process."""
+    body = {"n": order.n, "pid": os.getpid()}
+    return (await ctx.http(stripe).post("/v1/charges", step="charge", data=body)).status
+
+
+@app.automation(lane=crm, backoff=_SOON)
+async def survey(ctx: Context, order: Order) -> list[str]:
+    """Reads, writes, reads what it wrote, and writes about that: what dry runs must get through."""
+    http = ctx.http(crm)
+    listed = await http.get("/deals")
+    made = _id(await http.post("/deals", step="make", json={"n": order.n}))
+    await http.get(f"/deals/{made}", step="look")
+    if ctx.decide("big", order.n > 10):
+        await http.patch(f"/deals/{made}", step="mark", json={"big": True})
+    await http.delete("/deals/9", step="drop")
+    return [str(listed.status), made]
+
+
+@app.automation(backoff=_SOON)
+async def around(ctx: Context, way: str) -> str:
+    """An author who goes around the gate."""
+    return await WAYS[way](crm.base_url)
+
+
+@app.automation(backoff=_SOON)
+async def nap(ctx: Context, order: Order) -> int:
+    """Sleeps a day."""
+    await ctx.sleep(86_400.0)
+    return order.n
+
+
+@app.automation(backoff=_SOON)
+async def doze(ctx: Context, seconds: float) -> float:
+    """Sleeps as long as it is told."""
+    await ctx.sleep(seconds)
+    return seconds
+
+
+@app.automation(backoff=_SOON)
+async def recall(ctx: Context, order: Order) -> list[str]:
+    """Says what its context gives it, at each run, and stands before it goes on."""
+    given = [
+        ctx.now().isoformat(),
+        str(ctx.uuid()),
+        str(ctx.uuid()),
+        str(ctx.random()),
+        ctx.now().isoformat(),
+        str(await ctx.step("pid", os.getpid)),
+        str(ctx.decide("first", os.getpid() > 0)),
+    ]
+    await ctx.step("weighed", weigh, os.getpid())
+    await meet("given", json.dumps(given))
+    return given
+
+
+@app.automation(lane=crm, backoff=_SOON)
+async def look(ctx: Context, order: Order) -> list[int]:
+    """Two reads: one with a name, which is remembered, and one without."""
+    http = ctx.http(crm)
+    named = await http.get("/named", step="look", accept=[404])
+    nameless = await http.get("/nameless", accept=[404])
+    await ctx.sleep(60.0)
+    return [named.status, nameless.status]

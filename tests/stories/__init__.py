@@ -1,0 +1,1 @@
+"""One file per promise; each test is a sentence of it."""

@@ -1,0 +1,1 @@
+"""The worker against a real database and real providers."""
