@@ -112,6 +112,7 @@ create function tenure.enqueue(
 
 -- One delivery, one transaction: its key, the event byte for byte, a job for every automation that
 -- listens.  No user code runs.  outcome: accepted, duplicate (the first one's id), conflict.
+-- Their rows are held so that a promotion comes before or after a delivery, never in its middle.
 create function tenure.accept(
         p_source text, p_key text, p_type text, p_digest bytea, p_body bytea, p_headers json,
         p_content_type text, p_secret_label text)
@@ -144,6 +145,7 @@ create function tenure.accept(
             select a.* from tenure.automations as a
              where a.listens && array[p_source, p_source || '#' || coalesce(p_type, '')]
              order by a.name
+               for key share
         loop
             perform tenure.make_job(v_automation, v_event, null, null, null, null, null,
                                     'source:' || p_source, tenure.uuid7(), null);

@@ -1,4 +1,4 @@
--- 0014_story: what a job did, line by line; and the same in the order of time.
+-- 0013_story: what a job did, line by line; and the same in the order of time.
 -- serves code from: 1
 
 create function tenure.explain_job(j tenure.all_jobs)

@@ -1,4 +1,4 @@
--- 0013_causes: what keeps an unclaimed job from being claimed, and a held one from going on.
+-- 0012_causes: what keeps an unclaimed job from being claimed, and a held one from going on.
 -- serves code from: 1
 
 -- A budget's limit as it was declared, else as it is counted.

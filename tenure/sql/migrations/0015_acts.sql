@@ -1,4 +1,4 @@
--- 0016_acts: what an operator does to a job: retry, cancel, hold, answer; each in the caller's
+-- 0015_acts: what an operator does to a job: retry, cancel, hold, answer; each in the caller's
 -- transaction, each with its audit row.  No act changes a fence.
 -- serves code from: 1
 

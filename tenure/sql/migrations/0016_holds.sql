@@ -1,4 +1,4 @@
--- 0017_holds: holding a job for a person, and the person's answer.
+-- 0016_holds: holding a job for a person, and the person's answer.
 -- serves code from: 1
 
 -- Holds an unclaimed job at once ('held'); asks it of a running one ('asked').

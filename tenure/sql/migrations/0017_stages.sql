@@ -1,4 +1,4 @@
--- 0018_stages: moving an automation up or down a stage.
+-- 0017_stages: moving an automation up or down a stage.
 -- serves code from: 1
 
 create function tenure.stage_rank(stage text) returns integer

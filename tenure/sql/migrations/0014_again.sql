@@ -1,4 +1,4 @@
--- 0015_again: what running a job again would send; and the view that says everything in sentences.
+-- 0014_again: what running a job again would send; and the view that says everything in sentences.
 -- serves code from: 1
 
 -- The latest send of each step that a run would remember, evidence counted in.
