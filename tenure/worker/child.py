@@ -64,14 +64,14 @@ def main() -> int:
     try:
         app = loading.load(order.app, directory=Path(order.directory))
         app.use(order.settings)
-        asyncio.run(_run(order, app_process(order, app)))
+        asyncio.run(_run(order, obeyed(order, app)))
     except TenureError as error:
         sys.stderr.write(f"error: {error.message}\n{error.hint}\n")
         return _CONFIGURATION if isinstance(error, ConfigurationError) else 1
     return 0
 
 
-def app_process(order: Order, app: Tenure) -> Process:
+def obeyed(order: Order, app: Tenure) -> Process:
     """The process that an order asks for."""
 
     def aside() -> None:
