@@ -22,6 +22,7 @@ TenureError
 │   ├── DatabaseUnavailable it does not answer
 │   └── SchemaMismatch      its schema is older or newer than this code serves
 ├── Refused                 an operator's act that the state of things forbids
+│   └── NotYet              it may be possible later
 └── NothingMatched          an operator's act that found nothing to act on
 """
 
@@ -130,6 +131,10 @@ class SchemaMismatch(DatabaseError):
 
 class Refused(TenureError):
     """The state of things forbids what an operator asked for."""
+
+
+class NotYet(Refused):
+    """What was asked for cannot be known or done yet."""
 
 
 class NothingMatched(TenureError):

@@ -6,17 +6,10 @@ row; no act changes a fence; what the state of things forbids raises and changes
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import Literal, cast
 from uuid import UUID
 
-import psycopg
-
-from tenure.base.errors import NothingMatched, Refused
-from tenure.store.database import Database, first_line
-
-_CAUSES = {"TN002": Refused, "TN003": NothingMatched}
+from tenure.store.database import Database
 
 
 def retry(
@@ -72,18 +65,5 @@ def hold(
 def _act(
     database: Database, name: str, job: UUID, actor: str, reason: str | None, *, origin: str
 ) -> dict[str, object]:
-    with _told():
-        rows = database.run(name, {"job": job, "actor": actor, "reason": reason, "origin": origin})
+    rows = database.run(name, {"job": job, "actor": actor, "reason": reason, "origin": origin})
     return dict(rows[0])
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """What the functions raise, as errors of this house."""
-    try:
-        yield
-    except psycopg.Error as error:
-        cause = _CAUSES.get(error.sqlstate or "")
-        if cause is None:
-            raise
-        raise cause(first_line(error), hint=error.diag.message_hint or "") from error

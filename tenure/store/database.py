@@ -19,7 +19,16 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from tenure.base.errors import ConfigurationError, DatabaseError, DatabaseUnavailable
+from tenure.base.errors import (
+    ConfigurationError,
+    DatabaseError,
+    DatabaseUnavailable,
+    NothingMatched,
+    NotYet,
+    Refused,
+    TenureError,
+    UnknownName,
+)
 from tenure.base.passage import passage
 
 if TYPE_CHECKING:
@@ -31,6 +40,15 @@ Row = Mapping[str, Any]
 
 # A dead network must be noticed well before a lease runs out.
 _TCP_TIMEOUT_MS = 10_000
+
+
+# What functions of the schema raise for those who call them, from any language.
+_CAUSES: dict[str, type[TenureError]] = {
+    "TN001": UnknownName,
+    "TN002": Refused,
+    "TN003": NothingMatched,
+    "TN004": NotYet,
+}
 
 
 class Busy(DatabaseError):
@@ -85,7 +103,7 @@ class Database:
         """Run a text of this floor's own; as ``run``."""
         conn = self.connect()
         self._warnings.clear()
-        with _translated():
+        with translated():
             cursor = conn.execute(text, parameters)
             rows = cursor.fetchall() if cursor.description else []
         if self._warnings and not conn.info.transaction_status:
@@ -96,12 +114,12 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """Several statements in one transaction; rolled back where the body raises."""
         conn = self.connect()
-        with _translated(), conn.transaction():
+        with translated(), conn.transaction():
             yield
 
     def notifications(self, seconds: float) -> Iterator[Notify]:
         """Notifications that come within so many seconds, as they come."""
-        with _translated():
+        with translated():
             yield from self.connect().notifies(timeout=seconds)
 
     def close(self) -> None:
@@ -147,12 +165,14 @@ def connect(url: str, *, name: str, pooled: bool = False) -> psycopg.Connection[
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    """PostgreSQL's own words for an outage and for a wait, in Tenure's."""
+def translated() -> Iterator[None]:
+    """PostgreSQL's words for an outage, a wait and what the schema's functions refuse, in ours."""
     try:
         yield
     except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected) as error:
         raise Busy(f"a lock was not to be had in time ({first_line(error)})") from error
+    except psycopg.errors.SerializationFailure:
+        raise  # the caller's own transaction, at a stricter level: theirs to repeat
     except (psycopg.errors.QueryCanceled, psycopg.errors.UndefinedTable) as error:
         raise DatabaseError(f"the database refused ({first_line(error)})") from error
     except (
@@ -161,6 +181,11 @@ def _translated() -> Iterator[None]:
         psycopg.errors.ReadOnlySqlTransaction,  # a standby: the primary is elsewhere now
     ) as error:
         raise DatabaseUnavailable(f"the database went away ({first_line(error)})") from error
+    except psycopg.Error as error:
+        cause = _CAUSES.get(error.sqlstate or "")
+        if cause is None:
+            raise
+        raise cause(first_line(error), hint=error.diag.message_hint or "") from error
 
 
 def first_line(error: Exception) -> str:

@@ -7,23 +7,13 @@ are one transaction with its audit row.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
-import psycopg
 
-from tenure.base.errors import NothingMatched, Refused
-from tenure.store.database import Database, first_line
-
-
-class NotYet(Refused):
-    """A call may still leave: nobody can know yet what became of it."""
-
-
-_CAUSES = {"TN002": Refused, "TN003": NothingMatched, "TN004": NotYet}
+from tenure.base.errors import NothingMatched
+from tenure.store.database import Database
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -112,19 +102,6 @@ def go_on(
 
 
 def _answered(database: Database, name: str, parameters: dict[str, object]) -> UUID:
-    with _told():
-        rows = database.run(name, parameters)
+    rows = database.run(name, parameters)
     job: UUID = rows[0]["job_id"]
     return job
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """What the functions raise, as errors of this house."""
-    try:
-        yield
-    except psycopg.Error as error:
-        cause = _CAUSES.get(error.sqlstate or "")
-        if cause is None:
-            raise
-        raise cause(first_line(error), hint=error.diag.message_hint or "") from error

@@ -13,10 +13,7 @@ import msgspec
 import psycopg
 from psycopg.rows import dict_row
 
-from tenure.base.errors import UnknownName
-from tenure.store.database import Database, Row, first_line, statement
-
-UNKNOWN_AUTOMATION = "TN001"
+from tenure.store.database import Database, Row, statement, translated
 
 Conn = psycopg.Connection[object]
 AsyncConn = psycopg.AsyncConnection[object]
@@ -42,42 +39,25 @@ class Wanted(msgspec.Struct, frozen=True):
 
 def enqueue(database: Database, wanted: Wanted) -> Enqueued:
     """Make a job in a transaction of its own."""
-    try:
-        return _enqueued(database.run("jobs/enqueue", msgspec.structs.asdict(wanted))[0])
-    except psycopg.Error as error:
-        raise _known(error) from error
+    return _enqueued(database.run("jobs/enqueue", msgspec.structs.asdict(wanted))[0])
 
 
 def enqueue_within(conn: Conn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        try:
-            cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
-            row = cursor.fetchone()
-        except psycopg.Error as error:
-            raise _known(error) from error
+    with translated(), conn.cursor(row_factory=dict_row) as cursor:
+        cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
+        row = cursor.fetchone()
     return _enqueued(row or {})
 
 
 async def aenqueue_within(conn: AsyncConn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
     async with conn.cursor(row_factory=dict_row) as cursor:
-        try:
+        with translated():
             await cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
             row = await cursor.fetchone()
-        except psycopg.Error as error:
-            raise _known(error) from error
     return _enqueued(row or {})
 
 
 def _enqueued(row: Row) -> Enqueued:
     return Enqueued(row["job_id"], row["created"])
-
-
-def _known(error: psycopg.Error) -> Exception:
-    if error.sqlstate == UNKNOWN_AUTOMATION:
-        return UnknownName(
-            first_line(error),
-            hint=error.diag.message_hint or "Start a worker that knows it, or correct the name.",
-        )
-    return error

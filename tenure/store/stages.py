@@ -7,18 +7,13 @@ transaction; jobs that exist keep their mode.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
-import psycopg
 
-from tenure.base.errors import NothingMatched, Refused
-from tenure.store.database import Database, first_line
-
-_CAUSES = {"TN002": Refused, "TN003": NothingMatched}
+from tenure.store.database import Database
 
 
 class Waiver(msgspec.Struct, frozen=True):
@@ -91,18 +86,5 @@ def demote(
 
 
 def _moved(database: Database, name: str, parameters: dict[str, object]) -> Moved:
-    with _told():
-        rows = database.run(name, parameters)
+    rows = database.run(name, parameters)
     return msgspec.convert(rows[0], Moved)
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """What the functions raise, as errors of this house."""
-    try:
-        yield
-    except psycopg.Error as error:
-        cause = _CAUSES.get(error.sqlstate or "")
-        if cause is None:
-            raise
-        raise cause(first_line(error), hint=error.diag.message_hint or "") from error

@@ -10,13 +10,13 @@ from tenure.base.errors import (
     DatabaseUnavailable,
     MissingSecret,
     NothingMatched,
+    NotYet,
     Refused,
     SchemaMismatch,
     TenureError,
     UnknownName,
 )
 from tenure.cli.group import COMMANDS, commands, exit_code
-from tenure.store.holds import NotYet
 from tests.cli.conftest import Run, python, shell
 
 

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.base.errors import NothingMatched, Refused
+from tenure.base.errors import NothingMatched, NotYet, Refused
 from tenure.base.model import HandBack
 from tenure.store import controls, gate, holds, memory
 from tenure.store.database import Database
-from tenure.store.holds import Happened, NotYet
+from tenure.store.holds import Happened
 from tests.conftest import Clock
 from tests.store.scene import Scene, question_of
 
