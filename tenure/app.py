@@ -19,17 +19,24 @@ from tenure.base.backoff import Backoff
 from tenure.base.budget import Budget
 from tenure.base.defaults import Settings
 from tenure.base.entries import KeyRule
-from tenure.base.errors import ConfigurationError, UnknownName
+from tenure.base.errors import (
+    CallForbidden,
+    ConfigurationError,
+    InvalidInput,
+    UnknownName,
+)
 from tenure.base.secrets import SecretRef
 from tenure.flow import automation as automations
+from tenure.flow import guard
 from tenure.flow import provider as providers
+from tenure.flow import run as runs
 from tenure.flow import source as sources
 from tenure.flow.carriers import Auth
 from tenure.flow.provider import Allowance, Provider
 from tenure.flow.source import Source
 from tenure.store import jobs
 from tenure.store.database import Database
-from tenure.store.jobs import AsyncConn, Conn, Enqueued, Wanted
+from tenure.store.jobs import KEY_LIMIT, AsyncConn, Conn, Enqueued, Wanted
 
 I = TypeVar("I")  # noqa: E741  the input's type
 O = TypeVar("O")  # noqa: E741  the result's type
@@ -82,12 +89,30 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
     def _wanted(
         self, input: I, key: str | None, at: datetime | None, priority: int | None
     ) -> Wanted:
+        running = runs.current.get()
+        if guard.refusing() or (running is not None and running.job.mode != "live"):
+            raise CallForbidden(
+                f"a job of {self.name} was to be made by a job that is not live: nothing was made",
+                hint="Dry-run and shadow change nothing; make it after the promotion.",
+            )
+        if key is not None and len(key) > KEY_LIMIT:
+            raise InvalidInput(
+                f"the unique key has {len(key)} characters, and {KEY_LIMIT} are kept",
+                hint="Give a digest of it.",
+            )
         if at is not None and at.tzinfo is None:
             raise ConfigurationError(
                 f"the time {at.isoformat()} has no zone: it names no moment",
                 hint="Give a datetime with a zone, such as datetime.now(UTC).",
             )
-        return Wanted(self.name, self.encode(input), key, at, priority)
+        text = self.encode(input)
+        most = self.app.settings.input_limit
+        if len(text.encode()) > most:
+            raise InvalidInput(
+                f"the input has {len(text.encode())} bytes, and {most} are taken",
+                hint="Store it elsewhere and pass its address, or raise input_limit.",
+            )
+        return Wanted(self.name, text, key, at, priority)
 
 
 class Tenure:
@@ -127,7 +152,8 @@ class Tenure:
                         "no database is set: there is nowhere to put a job",
                         hint="Set TENURE_DATABASE_URL, or pass conn=.",
                     )
-                self._database = Database(url, name="tenure enqueue")
+                pooled = self.settings.pooler == "transaction"
+                self._database = Database(url, name="tenure enqueue", pooled=pooled)
             return act(self._database)
 
     def provider(
@@ -220,8 +246,8 @@ class Tenure:
                 lane=lane.lane if isinstance(lane, Provider) else lane or "free",
                 label=version,
                 replaces=replaces,
-                max_attempts=max_attempts or 10,
-                max_crashes=max_crashes or 3,
+                max_attempts=10 if max_attempts is None else max_attempts,
+                max_crashes=3 if max_crashes is None else max_crashes,
                 backoff=backoff,
                 priority=priority,
                 tags=tuple(tags),

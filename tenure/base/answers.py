@@ -45,17 +45,27 @@ class Answer(msgspec.Struct, frozen=True):
     mismatch: bool = False
 
 
-def classify(entry: Entry, request: Request, response: Response, *, key_sent: bool) -> Answer:
+def classify(
+    entry: Entry,
+    request: Request,
+    response: Response,
+    *,
+    key_sent: bool,
+    safe: bool | None = None,
+) -> Answer:
     """The meaning of a final answer to a request; never raises, whatever was answered.
 
     For a safe operation ``unknown`` says only that no usable answer came: it may be made again.
-    ``key_sent`` is whether the idempotency key left with the request.
+    ``key_sent`` is whether the idempotency key left with the request; ``safe`` is what the call
+    itself declares, None: what entry and method say.
     """
     path = patterns.path_of(request.url)
     key = honors(entry, request.method, path) if key_sent else None
     seen = _Seen(response)
     found = (_by_key(entry, key, seen) if key else None) or _by_rules(entry, seen)
-    return found or _by_status(entry, response, safe=is_safe(entry, request.method, path))
+    if safe is None:
+        safe = is_safe(entry, request.method, path)
+    return found or _by_status(entry, response, safe=safe)
 
 
 class _Seen:

@@ -11,6 +11,7 @@ A mark is ``{secret:NAME}``, or ``{secret:NAME|form}`` for a value that was writ
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -100,3 +101,13 @@ def _base64_core(plain: bytes, offset: int) -> bytes:
     """
     encoded = base64.b64encode(bytes(offset) + plain)
     return encoded[-(-offset * 8 // 6) : (offset + len(plain)) * 8 // 6]
+
+
+def of(secrets: Mapping[str, str]) -> Concealment:
+    """The concealment of these values, made once for as long as they are the same."""
+    return _made(tuple(sorted(secrets.items())))
+
+
+@functools.lru_cache(maxsize=256)
+def _made(secrets: tuple[tuple[str, str], ...]) -> Concealment:
+    return Concealment(dict(secrets))

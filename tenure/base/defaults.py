@@ -15,7 +15,6 @@ from tenure.base import durations, redact
 
 PREFIX = "TENURE_"
 
-_DAY = 86_400.0
 _Seconds = Annotated[float, Meta(ge=0, extra={"unit": "seconds"})]
 _Count = Annotated[int, Meta(ge=1)]
 
@@ -45,29 +44,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     call_timeout: Annotated[
         _Seconds, Meta(description="How long a call may take, from its first byte to its answer.")
     ] = 30.0
-    send_window: Annotated[
-        _Seconds, Meta(description="How soon after the gate a call's first byte must have left.")
-    ] = 2.0
     max_inline_wait: Annotated[
         _Seconds, Meta(description="The longest wait that is slept; a longer one parks the job.")
     ] = 2.0
-    poll: Annotated[
-        _Seconds, Meta(description="How often an idle worker looks for jobs, wake-ups apart.")
-    ] = 1.0
+    poll: Annotated[_Seconds, Meta(description="How often an idle worker looks for jobs.")] = 1.0
     drain: Annotated[
         _Seconds, Meta(description="How long a stopping worker lets its jobs come to an end.")
     ] = 30.0
     processes: Annotated[_Count, Meta(description="How many processes a worker runs jobs in.")] = 1
     concurrency: Annotated[_Count, Meta(description="How many jobs one process runs at once.")] = 50
-    max_attempts: Annotated[_Count, Meta(description="How many failures end a job as failed.")] = 10
-    max_crashes: Annotated[
-        _Count, Meta(description="How many crashes of its own hold a job for a person.")
-    ] = 3
     input_limit: Annotated[
         _Count, Meta(description="The longest input of a job, in bytes of JSON.")
     ] = 1_000_000
     result_limit: Annotated[
-        _Count, Meta(description="The longest result of a job or step, in bytes of JSON.")
+        _Count, Meta(description="The longest result of a job, in bytes of JSON.")
     ] = 1_000_000
     event_limit: Annotated[_Count, Meta(description="The longest body of an event, in bytes.")] = (
         20_000_000
@@ -77,15 +67,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=0, le=65_535, description="The port the web server listens on; 0: a free one.")
     ] = 8420
     pooler: Annotated[
-        Literal["auto", "none", "transaction"],
+        Literal["none", "transaction"],
         Meta(description="Whether a transaction pooler stands before the database."),
-    ] = "auto"
-    retention_finished: Annotated[
-        _Seconds, Meta(description="How long a succeeded or cancelled job is kept.")
-    ] = 30 * _DAY
-    retention_failed: Annotated[_Seconds, Meta(description="How long a failed job is kept.")] = (
-        90 * _DAY
-    )
+    ] = "none"
     embedded_directory: Annotated[
         str, Meta(description="Where the embedded PostgreSQL keeps its files.")
     ] = ".tenure"

@@ -24,14 +24,17 @@ from tenure.base import durations, redact
 from tenure.base.defaults import PREFIX, SETTINGS, Setting, Settings
 from tenure.base.errors import ConfigurationError, UnknownName
 
-__all__ = ["RESERVED", "SETTINGS", "Resolved", "Setting", "Settings", "load", "resolve"]
+__all__ = ["SETTINGS", "Resolved", "Setting", "Settings", "load", "resolve"]
 
-RESERVED = frozenset({"TENURE_TOKEN", "TENURE_SERVER", "TENURE_READ_URL"})
+# Read by one room each, where no settings are at hand: the log's level, tracebacks, programs.
+_ELSEWHERE = frozenset({"TENURE_LOG", "TENURE_DEBUG", "TENURE_PG_BIN"})
+# Meant for what this release does not do; passing them over would act on another database.
+_UNKEPT = ("TENURE_SERVER", "TENURE_READ_URL")
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 _BY_VARIABLE = {setting.environment: setting for setting in SETTINGS}
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(Settings)}
-_POSITIVE = ("lease", "heartbeat", "call_timeout", "send_window", "poll")
+_POSITIVE = ("lease", "heartbeat", "call_timeout", "poll")
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -115,6 +118,11 @@ def _table(path: Path, *keys: str) -> dict[str, object]:
 
 def _from_environment(environ: Mapping[str, str]) -> list[_Given]:
     """Settings from variables; an empty one counts as not set, as compose files write it."""
+    for variable in filter(environ.get, _UNKEPT):
+        raise ConfigurationError(
+            f"{variable} is set, and this release speaks to the database alone",
+            hint=f"Unset {variable}, and set TENURE_DATABASE_URL.",
+        )
     for variable in _foreign(environ):
         nearest = _nearest(variable)
         if nearest is not None:
@@ -130,7 +138,7 @@ def _from_environment(environ: Mapping[str, str]) -> list[_Given]:
 
 
 def _foreign(environ: Mapping[str, str]) -> list[str]:
-    known = RESERVED | _BY_VARIABLE.keys()
+    known = _ELSEWHERE | _BY_VARIABLE.keys()
     return [name for name in environ if name.startswith(PREFIX) and name not in known]
 
 

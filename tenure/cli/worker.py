@@ -38,7 +38,6 @@ def worker(
     )
     path = application.path(settings)
     with database.address(settings) as url:
-        killed = service.run(path, settings, url=url, only=only, announce=output.notice)
-    if killed:
-        output.notice(f"{killed} processes did not end in time and were killed; leases run out")
-        raise click.exceptions.Exit(1)
+        code = service.run(path, settings, url=url, only=only, announce=output.notice)
+    if code:
+        raise click.exceptions.Exit(code)

@@ -80,7 +80,7 @@ def _start_again(server: Server, news: SimpleQueue[str]) -> None:
     try:
         server.start()
     except DatabaseUnavailable:
-        _log.exception("the server could not be started again")
+        _log.warning("the server could not be started again, for what it says above")
         news.put(_DIED)
     else:
         _tell(news, _DIED, server.wait)

@@ -44,6 +44,12 @@ class Automation(Generic[I, O]):
                 f"the automation {name!r} is not an async function",
                 hint="Write it as `async def`.",
             )
+        if not 0 <= priority <= 9 or max_attempts < 1 or max_crashes < 1:
+            raise ConfigurationError(
+                f"the automation {name!r} has priority {priority}, max_attempts {max_attempts}, "
+                f"max_crashes {max_crashes}: it could not run so",
+                hint="Priorities are 0 (first) to 9; the others are at least 1.",
+            )
         self.fn = fn
         self.name = name
         self.backoff = backoff or Backoff()

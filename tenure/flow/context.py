@@ -99,10 +99,12 @@ class Context:
             value = await asyncio.to_thread(fn, *args, **kwargs)
             if inspect.isawaitable(value):
                 value = await value
-        run.check()
         text = json.encode(value)
-        run.keep(Step(name, "step", arguments, text.decode()))
-        await run.save()
+        if not run.closed:
+            # Kept even where the run is to unwind: what was computed need not be computed again.
+            run.keep(Step(name, "step", arguments, text.decode()))
+            await run.save()
+        run.check()
         return inputs.decode(text, type_)
 
     async def _compare(self, known: Step, arguments: bytes | None) -> None:

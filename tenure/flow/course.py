@@ -7,14 +7,12 @@ stand in the record as marks, and are put back before it leaves again.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from uuid import uuid4
 
 import msgspec
 
-from tenure.base import clock, redact
-from tenure.base.conceal import Concealment
+from tenure.base import clock, conceal, redact
 from tenure.base.http import Request, Response
 from tenure.base.keys import child_key, wire
 from tenure.base.model import Asked, CallState, Outcome, Send
@@ -27,11 +25,6 @@ from tenure.flow.run import Run, Suspension, Waiting
 STORED_BODY = 256 * 1024
 _DEFAULT_WINDOW = 2.0
 KEY_HEADER = "Idempotency-Key"
-
-
-@functools.lru_cache(maxsize=256)
-def _concealment(secrets: tuple[tuple[str, str], ...]) -> Concealment:
-    return Concealment(dict(secrets))
 
 
 class Course:
@@ -51,7 +44,7 @@ class Course:
         self.voids = 0
         self.throttles = 0
         secrets: dict[str, str] = getattr(call.provider.auth, "secrets", dict)()
-        self._hidden = _concealment(tuple(sorted(secrets.items())))
+        self._hidden = conceal.of(secrets)
 
     @property
     def fresh(self) -> bool:
@@ -75,7 +68,7 @@ class Course:
             operation=call.operation,
             method=self.request.method,
             url=self._hidden.hide_text(self.request.url),
-            headers=msgspec.json.encode(redact.headers(self.request.headers)).decode(),
+            headers=self._headers(self.request.headers),
             body=body if len(body) <= STORED_BODY else None,
             digest=hashlib.sha256(body).digest(),
             key=self.key,
@@ -144,9 +137,9 @@ class Course:
             send=asked.send,
             state=state,
             status=response.status if response else None,
-            answer_headers=_headers(response),
-            answer=response.body if response else None,
-            why=why,
+            answer_headers=self._headers(response.headers) if response else None,
+            answer=self._hidden.hide(response.body) if response else None,
+            why=self._hidden.hide_text(why) if why else why,
         )
         if asked.safe or state == "suppressed":
             age = clock.now() - self.admitted if self.admitted else 0.0
@@ -156,6 +149,14 @@ class Course:
         if not current:
             raise Waiting(Suspension("lost"))
 
+    def _headers(self, headers: tuple[tuple[str, str], ...]) -> str:
+        return msgspec.json.encode(redact.headers(headers, self._hidden)).decode()
+
+    def remembered(self, sent: Send) -> Response:
+        """The answer of a send as it was recorded, with what was concealed put back."""
+        headers = msgspec.json.decode(sent.answer_headers or "[]", type=tuple[tuple[str, str], ...])
+        return Response(sent.status or 0, headers, self._hidden.reveal(sent.answer or b""))
+
     def held(self, send: Send | Asked, why: str) -> Suspension:
         """The suspension that asks a person what became of a send."""
         question = (
@@ -163,15 +164,3 @@ class Course:
             f"{send.key[:12]}… and nobody knows what came of it: {why}."
         )
         return Suspension("hold", question=question, step=self.step, send_id=send.send_id)
-
-
-def remembered_answer(sent: Send) -> Response:
-    """The answer of a send as it was recorded."""
-    headers = msgspec.json.decode(sent.answer_headers or "[]", type=tuple[tuple[str, str], ...])
-    return Response(sent.status or 0, headers, sent.answer or b"")
-
-
-def _headers(response: Response | None) -> str | None:
-    if response is None:
-        return None
-    return msgspec.json.encode(redact.headers(response.headers)).decode()

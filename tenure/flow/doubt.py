@@ -11,8 +11,8 @@ from tenure.base import clock
 from tenure.base.errors import CallRefused
 from tenure.base.http import Response
 from tenure.base.model import Outcome, Send
-from tenure.flow.course import Course, remembered_answer
-from tenure.flow.run import Suspension, Waiting
+from tenure.flow.course import Course
+from tenure.flow.run import Stale, Suspension, Waiting
 
 # A key is trusted for less than the provider promises: clocks and clean-ups differ.
 _WINDOW_SHARE = 0.9
@@ -23,9 +23,9 @@ async def settle(course: Course, sent: Send) -> Response | None:
     if sent.testified:
         await _adopt(course, sent)
     if sent.state in ("done", "suppressed"):
-        return remembered_answer(sent)
+        return course.remembered(sent)
     if sent.state == "refused":
-        answer = remembered_answer(sent)
+        answer = course.remembered(sent)
         if answer.status in course.call.accept:
             return answer
         raise refusal(course, answer)
@@ -83,6 +83,7 @@ async def _may_repeat(course: Course, sent: Send) -> None:
         delay = sent.wait - elapsed
         waits: dict[str, object] = {"why": "in doubt", "step": sent.step, "provider": provider}
         await course.run.wait(delay, Suspension("wait", delay=delay, waits=waits))
+        raise Stale  # somebody may have testified meanwhile
     if sent.policy != "resend" or rule is None:
         raise Waiting(course.held(sent, f"{provider} is not known to absorb a repeat"))
     if (

@@ -65,6 +65,11 @@ class _Guard:
 _guard: _Guard | None = None
 
 
+def refusing() -> bool:
+    """Whether nothing of this process may act: it runs jobs that are not live."""
+    return _guard is not None and _guard.mode == "refuse"
+
+
 def install(mode: Mode, report: Report | None = None) -> None:
     """Set the guard for the rest of this process; again with the same or a stricter mode.
 

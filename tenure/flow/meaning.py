@@ -45,6 +45,7 @@ async def told(course: Course, carried: Carried) -> Response | None:
         course.request,
         response,
         key_sent=asked.wire_key is not None,
+        safe=course.call.safe,
     )
     state = "unknown" if meaning.state == "in_flight" else meaning.state
     await course.record(asked, state, response, meaning.why)

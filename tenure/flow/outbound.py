@@ -10,6 +10,7 @@ under the job's claim; the job's mode alone chooses the carrier.
 
 from __future__ import annotations
 
+import hashlib
 import random
 from typing import NoReturn
 
@@ -24,10 +25,13 @@ from tenure.flow.call import Call
 from tenure.flow.carriers import Admission, Answered, Carried, Carrier, Flight
 from tenure.flow.course import Course
 from tenure.flow.desk import Taken
-from tenure.flow.run import Run, Suspension, Waiting
+from tenure.flow.run import Run, Stale, Suspension, Waiting
 from tenure.flow.standin import placeholder
 
 _LEAST_WAIT = 0.05
+# Where a budget can never have room for a call, such as a read beside its reserve.
+_NEVER_WAIT = 60.0
+_LONGEST_SCOPE = 200
 # Short waits add up: beyond so many inline waits' worth the job gives its slot back.
 _INLINE_SHARE = 5
 
@@ -51,10 +55,6 @@ class Full(Exception):
         super().__init__(name)
         self.wait = wait
         self.name = name
-
-
-class Stale(Exception):
-    """The step's record has moved on since this run read it."""
 
 
 async def send(run: Run, call: Call, step: str, carriers: Carriers) -> Response:
@@ -124,12 +124,19 @@ async def _takes(course: Course) -> list[Taken]:
             continue
         scope = ""
         if budget.scope != "account":
-            scope = budgets.scope_value(
-                budget, account, call.request.method, call.path, call.operation
+            scope = _bounded(
+                budgets.scope_value(budget, account, call.request.method, call.path, call.operation)
             )
         row = await run.desk.budget(call.provider.name, account, budget, scope)
         taken.append(Taken(row, budget.cost, budget.name, budgets.send_window(budget)))
     return sorted(taken, key=lambda take: take.id)
+
+
+def _bounded(scope: str) -> str:
+    """A scope that an index can hold; a longer one by its digest."""
+    if len(scope) <= _LONGEST_SCOPE:
+        return scope
+    return hashlib.sha256(scope.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 async def _carry(course: Course, number: int, live: Carrier) -> Carried:
@@ -161,7 +168,8 @@ async def _admit(course: Course, asked: Asked) -> Admission:
             course.admitted = passed.admitted
         case "full":
             full = next((t for t in course.takes if t.id == passed.answer.budget), None)
-            wait = max(passed.answer.wait or 0.0, _LEAST_WAIT)
+            wait = passed.answer.wait
+            wait = _NEVER_WAIT if wait is None else max(wait, _LEAST_WAIT)
             raise Full(wait, full.name if full else "budget")
         case "found":
             # Its admission was committed, but word of it came too late to send on.
@@ -184,7 +192,9 @@ def _reserve(course: Course) -> float:
     """The share of each budget that dry-run and shadow reads leave to live calls."""
     if course.run.job.mode == "live":
         return 0.0
-    return max((budget.reserve for budget in course.call.provider.entry.budgets), default=0.0)
+    call = course.call
+    matching = (b for b in call.provider.entry.budgets if b.matches(call.request.method, call.path))
+    return max((budget.reserve for budget in matching), default=0.0)
 
 
 async def _wait_for_room(course: Course, full: Full) -> None:

@@ -22,6 +22,7 @@ from tenure.base.keys import check_step_name
 from tenure.base.model import Job, Remembered, Step
 from tenure.flow.desk import Desk
 from tenure.flow.signals import Suspend
+from tenure.flow.standin import placeholder
 
 T = TypeVar("T")
 
@@ -54,6 +55,10 @@ class Waiting(Exception):
         self.why = why
 
 
+class Stale(Exception):
+    """The record of a step has moved on since this run read it."""
+
+
 class Run:
     """The state of one run."""
 
@@ -68,10 +73,13 @@ class Run:
         self.began = clock.now()
         self.suspension: Suspension | None = None
         self.tasks: set[asyncio.Task[object]] = set()
-        self.stand_ins: set[str] = set()
+        self.stand_ins = {
+            placeholder(send.key) for send in memory.sends.values() if send.state == "suppressed"
+        }
         self._names: set[str] = set()
         self._counts: dict[str, int] = {}
         self._unsaved: list[Step] = []
+        self._saving = asyncio.Lock()
         self._flights: set[asyncio.Task[object]] = set()
         self._closed = False
         self.context: object = None
@@ -123,10 +131,13 @@ class Run:
 
     async def save(self) -> None:
         """Put what was kept on record; unwinds where the claim is over."""
-        if self._unsaved:
-            steps, self._unsaved = self._unsaved, []
-            if not await self.desk.remember(self.job.id, self.job.fence, steps):
-                await self.suspend(Suspension("lost"))
+        async with self._saving:
+            steps = list(self._unsaved)
+            if steps and not await self.desk.remember(self.job.id, self.job.fence, steps):
+                self.stop(Suspension("lost"))
+            del self._unsaved[: len(steps)]
+        if self.suspension is not None and self.suspension.kind == "lost":
+            await self.suspend(self.suspension)
 
     def stop(self, why: Suspension) -> None:
         """Ask the run to unwind at its next step, from outside of it."""
@@ -158,8 +169,17 @@ class Run:
 
     def _landed(self, task: asyncio.Task[T]) -> None:
         self._flights.discard(task)
-        if not task.cancelled():
-            task.exception()  # seen by whoever still waits; nobody else needs to hear of it
+        if task.cancelled():
+            return
+        error = task.exception()
+        if isinstance(error, Waiting):
+            # Whoever waited may have given up, as a time limit of the author's does.
+            self.stop(error.why)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has ended."""
+        return self._closed
 
     @property
     def flying(self) -> int:

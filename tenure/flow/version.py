@@ -8,6 +8,7 @@ the schema of its input changes it; every Python that runs the same source says 
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import inspect
 import io
@@ -38,6 +39,8 @@ def of(fn: Callable[..., object], schema: str | None) -> str:
 
 
 def _reach(target: object, package: str, seen: dict[str, str]) -> None:
+    # What decorators wrap, and what an automation is made of, is the function inside.
+    target = inspect.unwrap(getattr(target, "fn", target)) if callable(target) else target
     module = getattr(target, "__module__", None)
     name = f"{module}.{getattr(target, '__qualname__', '')}"
     if not isinstance(target, types.FunctionType | type) or name in seen:
@@ -51,15 +54,31 @@ def _reach(target: object, package: str, seen: dict[str, str]) -> None:
         return
     tree = ast.parse(source)
     seen[name] = " ".join(_words(source, _docstrings(tree)))
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    for reached in _globals(target, names):
-        _reach(inspect.unwrap(reached) if callable(reached) else reached, package, seen)
+    space = _space(target)
+    for node in ast.walk(tree):
+        _reach(_meant(node, space), package, seen)
 
 
-def _globals(target: types.FunctionType | type, names: set[str]) -> list[object]:
+def _space(target: types.FunctionType | type) -> dict[str, object]:
+    """The names that a function or class can use: its module's, and those it closes over."""
     module = inspect.getmodule(target)
-    space = getattr(target, "__globals__", None) or (vars(module) if module else {})
-    return [space[name] for name in sorted(names) if name in space]
+    space = dict(getattr(target, "__globals__", None) or (vars(module) if module else {}))
+    if isinstance(target, types.FunctionType):
+        for name, cell in zip(target.__code__.co_freevars, target.__closure__ or (), strict=False):
+            with contextlib.suppress(ValueError):  # a name that is bound later
+                space[name] = cell.cell_contents
+    return space
+
+
+def _meant(node: ast.AST, space: dict[str, object]) -> object:
+    """What a name stands for, or a name in a module, at any depth; None for all else."""
+    if isinstance(node, ast.Name):
+        return space.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = _meant(node.value, space)
+        if isinstance(owner, types.ModuleType | type):
+            return getattr(owner, node.attr, None)
+    return None
 
 
 def _source(target: types.FunctionType | type) -> str | None:

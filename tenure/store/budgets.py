@@ -1,24 +1,14 @@
 """Budget rows: made when first needed, closed by a throttle.
 
-Called by the worker.  Promises: a row that stands is never rewritten by a declaration; a closure is
-never shortened.
+Called by the worker.  Promises: a row is as the newest declaration has it; a closure is never
+shortened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from tenure.store.database import Database
-
-
-class Standing(msgspec.Struct, frozen=True):
-    """A budget's row: its id, its units and the seconds over which they are counted."""
-
-    id: int
-    units: int
-    counted: float
 
 
 def ensure(
@@ -31,8 +21,8 @@ def ensure(
     units: int,
     counted: float,
     declared: str,
-) -> Standing:
-    """The budget's row, made as declared where there is none; ``declared`` is JSON text."""
+) -> int:
+    """The id of the budget's row, made and kept as declared; ``declared`` is JSON text."""
     parameters = {
         "provider": provider,
         "account": account,
@@ -46,7 +36,7 @@ def ensure(
     if not rows:
         # A rival's row, committed after this statement's snapshot: it is there now.
         rows = database.run("budgets/ensure", parameters)
-    return Standing(rows[0]["id"], rows[0]["units"], rows[0]["counted"])
+    return int(rows[0]["id"])
 
 
 def close(database: Database, budgets: Sequence[int], *, seconds: float, by: str) -> set[int]:

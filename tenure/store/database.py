@@ -171,21 +171,27 @@ def translated() -> Iterator[None]:
         yield
     except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected) as error:
         raise Busy(f"a lock was not to be had in time ({first_line(error)})") from error
-    except psycopg.errors.SerializationFailure:
-        raise  # the caller's own transaction, at a stricter level: theirs to repeat
     except (psycopg.errors.QueryCanceled, psycopg.errors.UndefinedTable) as error:
         raise DatabaseError(f"the database refused ({first_line(error)})") from error
-    except (
-        psycopg.OperationalError,
-        psycopg.InterfaceError,
-        psycopg.errors.ReadOnlySqlTransaction,  # a standby: the primary is elsewhere now
-    ) as error:
-        raise DatabaseUnavailable(f"the database went away ({first_line(error)})") from error
     except psycopg.Error as error:
+        if _is_outage(error):
+            raise DatabaseUnavailable(f"the database went away ({first_line(error)})") from error
         cause = _CAUSES.get(error.sqlstate or "")
         if cause is None:
             raise
         raise cause(first_line(error), hint=error.diag.message_hint or "") from error
+
+
+def _is_outage(error: psycopg.Error) -> bool:
+    """Whether the server is away or cannot serve now; what it objects to is no outage.
+
+    Connection lost (no state, class 08), shutting down (57P), out of resources (53), a standby
+    where the primary was (25006).
+    """
+    state = error.sqlstate
+    if state is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return state.startswith(("08", "57P", "53")) or state == "25006"
 
 
 def first_line(error: Exception) -> str:

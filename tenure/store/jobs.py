@@ -15,6 +15,9 @@ from psycopg.rows import dict_row
 
 from tenure.store.database import Database, Row, statement, translated
 
+# What an index can hold with room to spare.
+KEY_LIMIT = 512
+
 Conn = psycopg.Connection[object]
 AsyncConn = psycopg.AsyncConnection[object]
 

@@ -20,7 +20,7 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.base.conceal import Concealment
+from tenure.base import conceal
 from tenure.base.delivery import Closed, Delivery, Headers, Outcome
 from tenure.base.errors import MissingSecret
 from tenure.base.schemes import InBody, InHeader, Place
@@ -114,7 +114,7 @@ class Hooks:
             key=verdict.event_key,
             type=await _aside(body, lambda: _type(source, headers, body)),
             secret=verdict.secret,
-            secrets=Concealment({secret.label: secret.value for secret in secrets}),
+            secrets=conceal.of({secret.label: secret.value for secret in secrets}),
         )
 
     def _secrets(self, source: Source) -> list[Secret]:

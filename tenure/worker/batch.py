@@ -124,6 +124,8 @@ class Batches(Generic[Item, Answer]):
             try:
                 return list(self._act(database, items))
             except (Busy, Unknown) as error:
+                if self._stopped.is_set():
+                    raise
                 log.info("%s asks again: %s", self._name, error)
             except DatabaseUnavailable as error:
                 database.close()

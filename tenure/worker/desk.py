@@ -202,7 +202,7 @@ class WorkerDesk:
     def _single(self, database: Database, item: object) -> object:
         match item:
             case _BudgetOf(provider, account, budget, scope):
-                standing = budget_rows.ensure(
+                return budget_rows.ensure(
                     database,
                     provider=provider,
                     account=account,
@@ -212,7 +212,6 @@ class WorkerDesk:
                     counted=budgets.window(budget),
                     declared=json.encode(budget).decode(),
                 )
-                return standing.id
             case _Closing(rows, seconds, by):
                 return budget_rows.close(database, rows, seconds=seconds, by=text.storable(by, 500))
             case _Parking(automation, lane, live, seconds, by):

@@ -90,7 +90,7 @@ class Dispatch:
             try:
                 short = self._turn()
                 pause = _FIRST_PAUSE
-            except Exception as error:  # noqa: BLE001 - a worker that claims no more helps nobody
+            except Exception as error:  # a worker that claims no more helps nobody
                 expected = isinstance(error, Busy | Unknown | DatabaseUnavailable)
                 log.warning("claiming waits for the database: %s", error, exc_info=not expected)
                 self._database.close()

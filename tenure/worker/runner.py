@@ -14,8 +14,11 @@ import logging
 from collections.abc import Mapping
 from uuid import UUID
 
+import msgspec
+
 from tenure.app import Tenure
-from tenure.base.errors import ConfigurationError, InvalidInput
+from tenure.base import conceal, json
+from tenure.base.errors import InvalidInput, MissingSecret, Unserialisable
 from tenure.base.model import HandBack, Job, Remembered
 from tenure.flow import run as runs
 from tenure.flow.automation import Automation
@@ -65,7 +68,7 @@ class Runner:
             run.close()
             self.tasks.pop(job.id, None)
         try:
-            return end is not None and await self._settled(job, end)
+            return end is not None and await self._settled(job, self._concealed(end))
         finally:
             if self.runs.get(job.id) is run:
                 del self.runs[job.id]
@@ -145,11 +148,31 @@ class Runner:
             )
         return verdict.suspended(run.job, why, automation, strand)
 
+    def _concealed(self, end: End) -> End:
+        """The end without the secrets that an error or a question may repeat."""
+        changes = {
+            field: self.hide(text)
+            for field in ("error", "question")
+            if (text := getattr(end, field, None)) is not None
+        }
+        return msgspec.structs.replace(end, **changes) if changes else end
+
+    def hide(self, text: str) -> str:
+        """A text without the secrets of this application's providers."""
+        found: dict[str, str] = {}
+        for provider in self._app.providers.values():
+            with contextlib.suppress(MissingSecret):  # what is not there is in no text
+                found |= getattr(provider.auth, "secrets", dict)()
+        return conceal.of(found).hide_text(text)
+
     async def _settled(self, job: Job, end: End) -> bool:
         """End the claim; an end that cannot be stored fails the job and says why."""
         ended = await self._desk.end(end)
         if isinstance(ended, str):
-            error = ConfigurationError(f"the job's end could not be stored ({ended})")
+            error = Unserialisable(
+                f"the job's end could not be stored ({ended})",
+                hint="Return plain values; see what the database objects to.",
+            )
             ended = await self._desk.end(verdict.failed(job, error))
         if ended is False:
             log.warning("job %s: the claim was over before it ended", job.id)
@@ -157,5 +180,5 @@ class Runner:
 
     async def hand_back(self, job: Job, why: str, *, delay: float = 0.0) -> None:
         """Give back a job that was never started, for so many seconds."""
-        waits = '{"why": "' + why + '"}'
+        waits = json.encode({"why": why}).decode()
         await self._desk.end(HandBack(job.id, job.fence, "deferral", delay, waits=waits))

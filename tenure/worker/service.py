@@ -192,6 +192,7 @@ class Service:
             return
         self._deadline = float("inf")
         self._code = 1
+        self._announce(f"{len(self._children)} processes did not end in time: killed")
         for child in self._children.values():
             child.popen.kill()
 
@@ -208,7 +209,8 @@ def run(
 
     Raises ``SchemaMismatch`` and ``DatabaseUnavailable`` where it cannot begin.
     """
-    database = Database(url, name="tenure worker")
+    pooled = settings.pooler == "transaction"
+    database = Database(url, name="tenure worker", pooled=pooled)
     migrate.check(database)
     database.close()
     order = Order(

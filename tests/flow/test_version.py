@@ -45,6 +45,13 @@ def module(folder: Path, source: str) -> types.ModuleType:
     return made
 
 
+def runs(python: str) -> bool:
+    """Whether this Python is here; a name on the path may lead to nothing."""
+    if shutil.which(python) is None:
+        return False
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+
+
 def of(folder: Path, source: str, schema: str | None = None) -> str:
     """The version of ``lead`` in this source."""
     return version.of(module(folder, source).lead, schema)
@@ -79,6 +86,29 @@ def test_what_it_does_changes_it(tmp_path: Path, old: str, new: str) -> None:
     assert of(tmp_path, BASE.replace(old, new)) != of(tmp_path, BASE)
 
 
+def test_what_is_reached_through_a_module_counts(tmp_path: Path) -> None:
+    """A function that is called as an attribute of a module of the package is part of it."""
+    reaching = "import automations\n" + BASE.replace(
+        "helped(amount):", "automations.helped(amount):"
+    )
+    reaching = reaching.replace("def automations.helped", "def helped")
+    assert of(tmp_path, reaching) != of(tmp_path, reaching.replace("> 1000", ">= 1000"))
+
+
+def test_what_a_function_closes_over_counts(tmp_path: Path) -> None:
+    """A function made by a function takes what it closes over along."""
+    closing = """
+def made():
+    def helped(amount):
+        return amount > 1000
+    async def lead(ctx, amount):
+        return helped(amount)
+    return lead
+lead = made()
+"""
+    assert of(tmp_path, closing) != of(tmp_path, closing.replace("> 1000", ">= 1000"))
+
+
 def test_the_schema_of_the_input_counts(tmp_path: Path) -> None:
     """Another shape of input is another version."""
     assert of(tmp_path, BASE, '{"type":"number"}') != of(tmp_path, BASE, '{"type":"string"}')
@@ -94,7 +124,7 @@ def test_every_python_says_the_same(tmp_path: Path) -> None:
         "v = importlib.util.module_from_spec(spec); spec.loader.exec_module(v);"
         "import automations; print(v.of(automations.lead, None))"
     )
-    pythons = {sys.executable, *filter(None, map(shutil.which, ("python3.12", "python3.13")))}
+    pythons = {sys.executable, *filter(runs, ("python3.12", "python3.13", "python3.14"))}
     said = {
         subprocess.run(
             [python, "-c", script, str(ROOT / "tenure/flow/version.py"), str(tmp_path)],

@@ -97,7 +97,7 @@ def test_a_job_parked_for_a_budget_names_it(database: Database) -> None:
         declared='{"limit": 1, "per": 10.0}',
     )
     job = scene.running()
-    scene.admit(scene.asked(job, "create-deal"), takes=((row.id, 1),))
+    scene.admit(scene.asked(job, "create-deal"), takes=((row, 1),))
     strand = strands.park(
         database, automation="lead", lane="crm", live=True, seconds=9, by="crm: main"
     )
@@ -145,7 +145,7 @@ def test_a_ready_job_whose_lane_has_no_room_says_so(database: Database) -> None:
         counted=10.25,
         declared="{}",
     )
-    budgets.close(database, [row.id], seconds=90, by="crm: 429: too many requests")
+    budgets.close(database, [row], seconds=90, by="crm: 429: too many requests")
     job = scene.enqueue()
     assert said(database, job, "wait") == (
         "The budget main of crm (100 per 10.25 s) is closed since T (N) by crm: 429: too many "

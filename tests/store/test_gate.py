@@ -30,7 +30,7 @@ def budget(database: Database, units: int, counted: float, name: str = "b") -> i
         units=units,
         counted=counted,
         declared="{}",
-    ).id
+    )
 
 
 def ask(

@@ -1,21 +1,34 @@
--- Makes a budget's row where there is none, and tells its id; what stands there wins.
+-- Makes a budget's row where there is none, brings it up to what code declares, and tells its id.
 -- Parameters: provider, account, name, scope text, units int, counted seconds, declared json.
--- Returns: one row: id, units, counted.
--- Locks: none that last; a short transaction of its own.
+-- Returns: one row: id.
+-- Locks: the budget's row where it is declared otherwise than before; a short transaction.
 -- Index: one_budget_of_a_scope.
--- Zero rows: never.
-with made as (
+-- Zero rows: it stands as declared; asked for once more it is found.
+with changed as (
+    -- A limit that is counted in another way from now on starts with a closed window.
+    update tenure.budgets as b
+       set units = %(units)s, counted = %(counted)s, declared = %(declared)s::json,
+           closed_until = case when (b.units <= 64) = (%(units)s <= 64) then b.closed_until
+                               else greatest(b.closed_until, tenure.clock() + make_interval(
+                                   secs => greatest(b.counted, %(counted)s))) end
+     where b.provider = %(provider)s and b.account = %(account)s and b.name = %(name)s
+       and b.scope = %(scope)s and b.declared::text <> %(declared)s::text
+    returning b.id
+), made as (
     insert into tenure.budgets (provider, account, name, scope, units, counted, declared)
-    select %(provider)s, %(account)s, %(name)s, %(scope)s, %(units)s, %(counted)s, %(declared)s
+    select %(provider)s, %(account)s, %(name)s, %(scope)s, %(units)s, %(counted)s,
+           %(declared)s::json
      where not exists (
          select from tenure.budgets as b
           where b.provider = %(provider)s and b.account = %(account)s and b.name = %(name)s
             and b.scope = %(scope)s)
     on conflict do nothing
-    returning id, units, counted
+    returning id
 )
-select m.id, m.units, m.counted from made as m
-union all
-select b.id, b.units, b.counted from tenure.budgets as b
+select c.id from changed as c
+union
+select m.id from made as m
+union
+select b.id from tenure.budgets as b
  where b.provider = %(provider)s and b.account = %(account)s and b.name = %(name)s
    and b.scope = %(scope)s

@@ -22,7 +22,8 @@ create function tenure.turn(j tenure.jobs, p_quarantine boolean) returns text
     $$;
 
 -- Committed dues lower next_at; then the open strands of known automations whose time has come, from
--- after a position the worker remembers, with the units their lane's budgets have free.
+-- after a position the worker remembers, with the units that the lane's budgets have free for any
+-- call; those for some calls alone are the gate's to ask.
 create function tenure.dispatch(
         p_automations text[], p_live boolean, p_quarantine boolean, p_after integer,
         p_limit integer)
@@ -64,7 +65,8 @@ create function tenure.dispatch(
                     select min(tenure.room(b, tenure.clock())) as room
                       from tenure.budgets as b
                      where b.provider = split_part(s.lane, '/', 1)
-                       and b.account = split_part(s.lane, '/', 2) and b.scope = '') as r on true
+                       and b.account = split_part(s.lane, '/', 2) and b.scope = ''
+                       and b.declared ->> 'match' is null) as r on true
              where coalesce(r.room, 1) > 0;
     end
     $$;
