@@ -1,6 +1,6 @@
 """Periodic duties as claimable rows: any worker, no leader.
 
-Called by the worker's heartbeat thread.  Promises: each duty is done by one process at a time and
+Called by the worker's thread of duties.  Promises: each duty is done by one process at a time and
 moved on before it is done; a duty that could not have its locks comes again in a minute.
 """
 

@@ -1,7 +1,7 @@
 """The heartbeat: a thread and connection of its own, so a blocked event loop keeps its leases.
 
 Promises: every lease past a third of its length is renewed; what the database answers (a lost
-lease, a cancel, a hold) reaches the run at once; periodic duties are done by whoever comes first.
+lease, a cancel, a hold) reaches the run at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from tenure.base.errors import DatabaseUnavailable
-from tenure.store import chores, claims, leases, workers
+from tenure.store import claims, leases, workers
 from tenure.store.database import Busy, Database, Unknown
 from tenure.store.leases import Renewal
 from tenure.worker.dispatch import Duty
@@ -88,8 +88,6 @@ class Heartbeat:
         workers.touch(self._database, self._duty.worker)
         if self._duty.quarantine:
             return
-        while chores.do_one(self._database, self._duty.worker):
-            pass
         if claims.dispatch(
             self._database,
             automations=self._duty.automations,

@@ -29,6 +29,7 @@ from tenure.store.database import Database
 from tenure.store.leases import Renewal
 from tenure.worker.desk import WorkerDesk
 from tenure.worker.dispatch import Dispatch, Duty
+from tenure.worker.duties import Duties
 from tenure.worker.heartbeat import Heartbeat
 from tenure.worker.runner import Runner
 
@@ -107,9 +108,14 @@ class Process:
         self._dispatch = Dispatch(
             self._duty, self._database("claim"), self._room, self._start, self._aside
         )
+        duties = None
+        if self._duty.kind != "quarantine":
+            duties = Duties(self._duty.worker, self._database("duties"))
         ready()
         await self._until_stopped()
         await self._drain(settings.drain)
+        if duties is not None:
+            await asyncio.to_thread(duties.stop)
         await asyncio.to_thread(self._heartbeat.stop)
         await asyncio.to_thread(desk.stop, _STOP_SECONDS)
         await live.aclose()

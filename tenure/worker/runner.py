@@ -1,7 +1,7 @@
 """Running one claimed job, from its row to the row that ends its claim.
 
-Called by the process for each job.  The only broad ``except`` of the package stands here: whatever
-an author's code does ends its own job and nothing else.
+Called by the process for each job.  Whatever an author's code does, an exit and a recursion without
+end among it, ends its own job and nothing else.
 
     request? ─ input ─ handler ─ calls in flight settle ─ what is left is cancelled ─ end
 """

@@ -98,7 +98,8 @@ def test_a_session_that_outlives_its_server_holds_the_next_one_back(directory: P
         _until(lambda: ask(embedded.url, active) is True)
         End(postmaster(directory)).kill()
         try:
-            _until(lambda: "still in use" in (directory / "pg.log").read_text())
+            # As often as a server may end: being held back does not count as that.
+            _until(lambda: (directory / "pg.log").read_text().count("still in use") > 5)
             assert not _answers(embedded.url)
         finally:
             session.kill()
@@ -217,7 +218,7 @@ def test_four_that_start_at_once_share_one_server(open_folder: Path) -> None:
 
 def test_coming_while_the_last_one_goes_always_ends_with_a_server(directory: Path) -> None:
     """A user who arrives while the server is being stopped waits, and gets a new one."""
-    for _ in range(4):
+    for _ in range(3):
         first, second = User(directory), User(directory)
         assert first.hear()
         first.leave()

@@ -5,11 +5,13 @@ Run with TENURE_RENEW_GOLDEN=1 to write the transcripts anew, and read the diffe
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
 import sys
 import textwrap
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,9 @@ from tests.kit.worker import Worker
 
 README = ROOT / "README.md"
 RENEW = "TENURE_RENEW_GOLDEN"
+_numbers = itertools.count(0x5F0C9A1E77B2, 0x1D4C3A9F0E21)
+# Each key as a constant of its own: two steps never share one.
+KEYS: defaultdict[str, str] = defaultdict(lambda: f"{next(_numbers):012x}")
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _TRANSCRIPT = re.compile(
     r"(<!-- transcript: (?P<name>\w+) -->\n```\n)(?P<text>.*?)(```\n<!-- end -->)", re.DOTALL
@@ -60,7 +65,7 @@ def steady(text: str) -> str:
         text,
     )
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f-]{17}", "worker-1", text)
-    text = re.sub(r"[Kk]ey [0-9a-f]{12}", "key 5f0c9a1e77b2", text)
+    text = re.sub(r"[Kk]ey ([0-9a-f]{12})", lambda found: f"Key {KEYS[found[1]]}", text)
     text = re.sub(r"version [0-9a-f]{16}", "version 3b1f0c9a5e7d2468", text)
     text = re.sub(r"pid \d+ on \S+\)", "pid 4711 on host-1)", text)
     text = re.sub(r"\d{4}-\d\d-\d\d( |T)\d\d:\d\d:\d\d", r"2026-12-01\g<1>09:30:00", text)

@@ -1,0 +1,49 @@
+"""The periodic duties, done by a thread and a connection of their own.
+
+One for each process that is no quarantine.  Promises: a duty that takes long keeps no lease from
+being renewed; an outage is waited out; whichever process comes first does a duty.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from uuid import UUID
+
+from tenure.base.errors import DatabaseUnavailable
+from tenure.store import chores
+from tenure.store.database import Busy, Database, Unknown
+
+log = logging.getLogger("tenure.worker")
+
+# Twice as often as the most frequent duty falls due.
+_EVERY = 2.5
+
+
+class Duties:
+    """Looks for duties that are due until it is stopped."""
+
+    def __init__(self, worker: UUID, database: Database) -> None:
+        """``worker`` is who does them, in rows."""
+        self._worker = worker
+        self._database = database
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="tenure-duties", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin no further duty; returns when the one under way is done."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                while chores.do_one(self._database, self._worker) and not self._stopped.is_set():
+                    pass
+            except (Busy, Unknown, DatabaseUnavailable) as error:
+                log.info("duties wait for the database: %s", error)
+                self._database.close()
+            self._stopped.wait(_EVERY * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+        self._database.close()
