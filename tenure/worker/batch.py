@@ -33,6 +33,10 @@ def _no_key(_: object) -> Hashable:
     return None
 
 
+class _Again:
+    """What is locked by somebody else's open transaction: it waits, and nobody waits for it."""
+
+
 class Batches(Generic[Item, Answer]):
     """Batches of one kind, run by threads with a connection each."""
 
@@ -89,16 +93,28 @@ class Batches(Generic[Item, Answer]):
             key, batch = taken
             try:
                 answers = self._answered(database, [item for item, _ in batch])
-            except Exception as error:  # noqa: BLE001  told to whoever waits, below
+            except Exception as error:  # noqa: BLE001 - told to whoever waits, below
                 self._deliver([(future, error) for _, future in batch])
             else:
-                futures = [future for _, future in batch]
-                self._deliver(list(zip(futures, answers, strict=True)))
+                self._told(batch, answers)
             finally:
                 with self._changed:
                     self._under_way.discard(key)
                     self._changed.notify()
         database.close()
+
+    def _told(
+        self, batch: list[Waiter[Item, Answer]], answers: list[Answer | Exception | _Again]
+    ) -> None:
+        """Answer those that have one; what is locked by somebody comes again, behind the others."""
+        said: list[tuple[asyncio.Future[Answer], Answer | Exception]] = []
+        for waiter, answer in zip(batch, answers, strict=True):
+            if isinstance(answer, _Again):
+                with self._changed:
+                    self._waiting[(_Again, id(waiter))] = deque([waiter])
+            else:
+                said.append((waiter[1], answer))
+        self._deliver(said)
 
     def _take(self) -> tuple[Hashable, list[Waiter[Item, Answer]]] | None:
         """The next key's items, first come first served; None when stopped and empty."""
@@ -118,26 +134,31 @@ class Batches(Generic[Item, Answer]):
                     return None
                 self._changed.wait()
 
-    def _answered(self, database: Database, items: list[Item]) -> list[Answer | Exception]:
+    def _answered(self, database: Database, items: list[Item]) -> list[Answer | Exception | _Again]:
+        """Answers for all, however long the database is away; a bad item harms itself alone."""
         pause = _FIRST_PAUSE
         while True:
             try:
                 return list(self._act(database, items))
-            except (Busy, Unknown) as error:
+            except (Unknown, DatabaseUnavailable) as error:
                 if self._stopped.is_set():
                     raise
-                log.info("%s asks again: %s", self._name, error)
-            except DatabaseUnavailable as error:
-                database.close()
-                if self._stopped.is_set():
-                    raise
+                if isinstance(error, DatabaseUnavailable):
+                    database.close()
                 log.warning("%s waits for the database: %s", self._name, error)
-            except Exception as error:  # noqa: BLE001  one by one, each to whom it belongs
-                if len(items) == 1:
-                    return [error]
-                return [self._answered(database, [item])[0] for item in items]
+            except Exception as error:  # noqa: BLE001 - each to whom it belongs
+                if len(items) > 1:
+                    return [self._answered(database, [item])[0] for item in items]
+                return [self._alone(error)]
             self._stopped.wait(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _alone(self, error: Exception) -> Exception | _Again:
+        """What one item gets that could not be done: another turn where somebody locks its row."""
+        if isinstance(error, Busy) and not self._stopped.is_set():
+            log.info("%s finds a row locked: %s", self._name, error)
+            return _Again()
+        return error
 
     def _deliver(
         self, answers: Sequence[tuple[asyncio.Future[Answer], Answer | Exception]]

@@ -42,8 +42,9 @@ class Duties:
             try:
                 while chores.do_one(self._database, self._worker) and not self._stopped.is_set():
                     pass
-            except (Busy, Unknown, DatabaseUnavailable) as error:
-                log.info("duties wait for the database: %s", error)
+            except Exception as error:  # a process without duties would be noticed by nobody
+                expected = isinstance(error, Busy | Unknown | DatabaseUnavailable)
+                log.warning("a duty could not be done: %s", error, exc_info=not expected)
                 self._database.close()
             self._stopped.wait(_EVERY * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
         self._database.close()

@@ -18,7 +18,7 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.base import conceal, json
-from tenure.base.errors import InvalidInput, MissingSecret, Unserialisable
+from tenure.base.errors import DatabaseError, InvalidInput, MissingSecret, Unserialisable
 from tenure.base.model import HandBack, Job, Remembered
 from tenure.flow import run as runs
 from tenure.flow.automation import Automation
@@ -64,6 +64,8 @@ class Runner:
         self.runs[job.id] = run
         try:
             end = await self._end(run, automation)
+        except Exception as odd:  # noqa: BLE001 - what cannot be told of a run fails its job alone
+            end = verdict.failed(job, odd)
         finally:
             run.close()
             self.tasks.pop(job.id, None)
@@ -167,7 +169,12 @@ class Runner:
 
     async def _settled(self, job: Job, end: End) -> bool:
         """End the claim; an end that cannot be stored fails the job and says why."""
-        ended = await self._desk.end(end)
+        try:
+            ended = await self._desk.end(end)
+        except DatabaseError:
+            raise
+        except Exception as objection:  # noqa: BLE001 - whatever it objects to, the job ends
+            ended = str(objection) or type(objection).__name__
         if isinstance(ended, str):
             error = Unserialisable(
                 f"the job's end could not be stored ({ended})",

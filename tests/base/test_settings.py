@@ -157,7 +157,6 @@ def test_a_platforms_port_is_explained(tmp_path: Path) -> None:
         {"heartbeat": 0},
         {"poll": 0},
         {"call_timeout": 0},
-        {"call_timeout": 0},
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(

@@ -8,11 +8,23 @@ import pytest
 
 from tenure.base.errors import NothingMatched, NotYet, Refused
 from tenure.base.model import HandBack
-from tenure.store import controls, gate, holds, memory
+from tenure.store import controls, gate, holds, memory, records
 from tenure.store.database import Database
 from tenure.store.holds import Happened
 from tests.conftest import Clock
 from tests.store.scene import Scene, question_of
+
+
+def test_a_witness_outweighs_a_guess(database: Database, clock: Clock) -> None:
+    """Who says that a call did not happen is refused where a worker has seen that it did."""
+    scene = Scene(database)
+    _, call = scene.in_doubt()
+    clock.advance(60)
+    seen = scene.outcome(call, "done", 201)
+    assert records.testify(database, uuid4(), [seen]) == {call.send_id}
+    [question] = holds.listed(database, limit=10)
+    with pytest.raises(Refused, match="came back late"):
+        holds.answer(database, question.id, None, actor="ann")
 
 
 def test_open_questions_are_listed_with_what_they_take(database: Database, clock: Clock) -> None:

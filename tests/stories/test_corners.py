@@ -84,7 +84,7 @@ def test_a_secret_stands_in_no_row(corners: Rows, crm: Emulator) -> None:
             " and c.relnamespace = 'tenure'::regnamespace"
         ).fetchall()
         for (table,) in tables:
-            rows = conn.execute(f"select t::text from {table} as t").fetchall()  # noqa: S608 - ours
+            rows = conn.execute(f"select t::text from {table} as t").fetchall()  # noqa: S608 - its own tables
             found = [row for (row,) in rows if SECRET in row or SECRET.encode().hex() in row]
             assert found == [], table
     assert os.environ.get("KIT_SECRET") is None

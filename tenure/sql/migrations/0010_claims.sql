@@ -55,18 +55,18 @@ create function tenure.dispatch(
         end if;
         return query
             select s.id, s.lane, s.next_at, r.room
-              from (select o.* from tenure.strands as o
-                     where o.live = p_live and o.quarantine = p_quarantine
-                       and o.next_at <= tenure.clock() and o.opens_at <= tenure.clock()
-                       and o.automation = any (p_automations)
-                     order by o.id <= p_after, o.id
-                     limit p_limit) as s
+              from tenure.strands as s
               left join lateral (
                     select min(tenure.room(b, tenure.clock())) as room
                       from tenure.budgets as b
                      where b.provider = split_part(s.lane, '/', 1)
                        and b.account = split_part(s.lane, '/', 2) and b.scope = ''
                        and b.declared ->> 'match' is null) as r on true
-             where coalesce(r.room, 1) > 0;
+             where s.live = p_live and s.quarantine = p_quarantine
+               and s.next_at <= tenure.now() and s.opens_at <= tenure.now()
+               and s.automation = any (p_automations)
+               and coalesce(r.room, 1) > 0
+             order by s.id <= p_after, s.id
+             limit p_limit;
     end
     $$;

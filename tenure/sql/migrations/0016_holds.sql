@@ -119,6 +119,14 @@ create function tenure.answer_hold(
             raise exception 'question % was given a response to a call that did not happen',
                             v_hold.id
                 using errcode = 'TN002', hint = 'Leave the response out, or say it happened.';
+        elsif not happened and exists (
+                select from tenure.evidence as e
+                 where e.job_id = v_call.job_id and e.send_id = v_call.send_id
+                   and e.state in ('done', 'unknown')) then
+            raise exception 'question % is answered by a worker that came back late: it was sent',
+                            v_hold.id
+                using errcode = 'TN002',
+                      hint = 'Read tenure explain ' || v_call.job_id || ', and say it happened.';
         elsif answer_hold.status not between 100 and 599 then
             raise exception 'question % was given a status that is none (%)', v_hold.id,
                             answer_hold.status
