@@ -40,16 +40,16 @@ stories: $(READY) ## the promises alone, one test each
 	$(BIN)/python -m pytest tests/stories -v $(ARGS)
 
 demo: $(READY) ## a tour on an embedded database
-	$(READY) demo $(ARGS)
+	@$(READY) demo $(ARGS)
 
 crash: $(READY) ## kill everything that can die and count what is lost (ARGS=--short)
-	$(BIN)/python -m tests.crash $(ARGS)
+	@$(BIN)/python -m tests.crash $(ARGS)
 
 mutants: $(READY) ## break the code on purpose and see the tests notice (ARGS=--short)
-	$(BIN)/python -m tests.mutants $(ARGS)
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: $(READY) ## measure
-	$(BIN)/python -m benchmarks $(ARGS)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 # Resolved on the oldest Python we serve: newer ones need a part of what it needs.
 lock: ## renew the pins in requirements/dev.txt (ARGS=--upgrade for newer ones)

@@ -109,10 +109,22 @@ def parse(reference: str) -> SecretRef:
     )
 
 
+def _referred(secret: object) -> None:
+    if not isinstance(secret, SecretRef):
+        raise ConfigurationError(
+            f"a credential was given as {type(secret).__name__}: secrets are never in code",
+            hint="Give env('NAME') or file('/path').",
+        )
+
+
 class Bearer(msgspec.Struct, frozen=True):
     """``Authorization: Bearer …``."""
 
     secret: SecretRef
+
+    def __post_init__(self) -> None:
+        """Refuse a secret itself."""
+        _referred(self.secret)
 
     def headers(self) -> list[tuple[str, str]]:
         """The header, with the secret as it is now."""
@@ -128,6 +140,10 @@ class Basic(msgspec.Struct, frozen=True):
 
     user: str | SecretRef
     password: SecretRef
+
+    def __post_init__(self) -> None:
+        """Refuse a secret itself."""
+        _referred(self.password)
 
     def headers(self) -> list[tuple[str, str]]:
         """The header, with the secrets as they are now; text is encoded as UTF-8."""
@@ -155,7 +171,8 @@ class Header(msgspec.Struct, frozen=True):
     secret: SecretRef
 
     def __post_init__(self) -> None:
-        """Refuse a name that is no header's."""
+        """Refuse a secret itself, and a name that is no header's."""
+        _referred(self.secret)
         if not _TOKEN.fullmatch(self.name):
             raise ConfigurationError(
                 f"not the name of a header ({self.name!r}): it holds characters no name may hold",

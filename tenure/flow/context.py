@@ -85,7 +85,7 @@ class Context:
         run and re-run see the same type.  A plain function runs in a thread.
         """
         run = self._run
-        run.check()
+        await run.pace()
         run.name(name)
         arguments = hashlib.sha256(json.encode([args, kwargs])).digest() if args or kwargs else None
         type_ = inputs.returned(fn)
@@ -149,7 +149,7 @@ class Context:
     async def sleep(self, duration: Duration, *, name: str | None = None) -> None:
         """Wait; a wait beyond a moment gives the slot back and costs no attempt."""
         run = self._run
-        run.check()
+        await run.pace()
         place = run.name(name) if name else f"~sleep#{run.place('sleep')}"
         known = run.memory.steps.get(place)
         if known is None:
@@ -169,7 +169,7 @@ class Context:
     async def log(self, message: str, **fields: object) -> None:
         """A line in the job's story."""
         run = self._run
-        run.check()
+        await run.pace()
         await run.desk.journal(run.job.id, run.job.fence, "log", message, fields or None)
 
 

@@ -134,7 +134,7 @@ class Http:
         accept: Sequence[int],
     ) -> Response:
         run = self._run
-        run.check()
+        await run.pace()
         call = build(
             self._provider,
             method,

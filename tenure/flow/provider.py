@@ -8,7 +8,7 @@ in doubt; credentials go to the provider's own hosts alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,7 +19,8 @@ from tenure.base.entries import Entry, KeyRule
 from tenure.base.errors import CallForbidden, ConfigurationError
 from tenure.flow.carriers import Auth
 
-Allowance = Literal["plain-http", "private-address"]
+Allowance = Literal["plain-http", "private-address", "metadata-address"]
+_ALLOWANCES = get_args(Allowance)
 
 
 class Provider(msgspec.Struct, frozen=True, eq=False):
@@ -72,6 +73,18 @@ def declare(
             f"a provider cannot be named {name!r}: the name is a lane's",
             hint="Use letters, digits, dots and dashes; 'free' is the lane of jobs without one.",
         )
+    words = (allow,) if isinstance(allow, str) else tuple(allow)
+    for word in words:
+        if word not in _ALLOWANCES or isinstance(allow, str):
+            raise ConfigurationError(
+                f"the provider {name!r} allows what is no allowance ({word!r})",
+                hint=f"Give a list of some of: {', '.join(_ALLOWANCES)}.",
+            )
+    if auth is not None and not callable(getattr(auth, "headers", None)):
+        raise ConfigurationError(
+            f"the provider {name!r} has a credential that is none ({type(auth).__name__})",
+            hint="Give auth=Bearer(env('NAME')), Basic or Header.",
+        )
     known = name in catalogue.names() and name != catalogue.GENERIC
     entry = catalogue.load(name if known else catalogue.GENERIC)
     address = base_url or entry.base_url
@@ -86,7 +99,7 @@ def declare(
         entry=_adapted(entry, name, budgets, keys),
         hosts=_hosts(address, entry if known else None),
         auth=auth,
-        allow=frozenset(allow),
+        allow=frozenset(words),
     )
 
 

@@ -29,6 +29,11 @@ T = TypeVar("T")
 current: ContextVar[Run | None] = ContextVar("tenure_run", default=None)
 
 
+# A suspended handler that asks again and again is answered ever more slowly.
+_PATIENCE = 10
+_PAUSE = 0.1
+
+
 class Suspension(msgspec.Struct, frozen=True):
     """Why a run unwinds, and how its claim then ends.
 
@@ -80,8 +85,10 @@ class Run:
         self._counts: dict[str, int] = {}
         self._unsaved: list[Step] = []
         self._saving = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
         self._flights: set[asyncio.Task[object]] = set()
         self._closed = False
+        self._refusals = 0
         self.context: object = None
 
     def elapsed(self) -> float:
@@ -101,6 +108,22 @@ class Run:
                 f"job {self.job.id} has ended: its context can no longer be used",
                 hint="Await every task before the handler returns.",
             )
+
+    async def pace(self) -> None:
+        """As ``check``, from what is awaited: who swallows ``Suspend`` in a loop blocks nobody.
+
+        Raises ``StepError`` in an event loop that is not the run's own: what its calls share with
+        those of other jobs belongs to that one.
+        """
+        if asyncio.get_running_loop() is not self._loop:
+            raise StepError(
+                "the context was used from another event loop: nothing was done",
+                hint="Await it in the handler itself; in a thread, compute and return.",
+            )
+        if self.suspension is not None:
+            self._refusals += 1
+            await asyncio.sleep(0.0 if self._refusals < _PATIENCE else _PAUSE)
+        self.check()
 
     def name(self, name: str) -> str:
         """Take a step's name for this run; raises where it cannot be one or was taken."""

@@ -54,6 +54,11 @@ def declare(
         )
     known = schemes.preset(scheme)
     secrets = (secret,) if isinstance(secret, SecretRef) else tuple(secret)
+    if not all(isinstance(each, SecretRef) for each in secrets):
+        raise ConfigurationError(
+            f"the source {name!r} was given a secret itself: secrets are never in code",
+            hint="Give secret=env('NAME') or file('/path').",
+        )
     if not secrets:
         raise ConfigurationError(
             f"the source {name!r} has no secret: nothing could be verified",

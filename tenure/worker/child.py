@@ -89,6 +89,10 @@ async def _run(order: Order, process: Process) -> None:
         loop.add_signal_handler(signal_, process.stop)
     _watch_service(lambda: loop.call_soon_threadsafe(process.stop))
     await process.run(lambda: _tell(order.tell, Told("ready", str(process.worker))))
+    # All is written and handed back: threads of an author that do not end keep nothing waiting.
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)
 
 
 def _watch_service(gone: Callable[[], object]) -> None:

@@ -79,9 +79,13 @@ class Dispatch:
 
     def stop(self) -> None:
         """Claim nothing more; returns when the last claim has been handed over."""
+        self.halt()
+        self._thread.join()
+
+    def halt(self) -> None:
+        """Claim nothing more from now on."""
         self._stopped.set()
         self._wake.set()
-        self._thread.join()
 
     def _work(self) -> None:
         pause = _FIRST_PAUSE

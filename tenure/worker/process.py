@@ -14,6 +14,7 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -40,6 +41,7 @@ _SHORT_JOB = 0.05
 # A quarantine process with nothing to do for so long ends.
 _QUARANTINE_IDLE = 5.0
 _STOP_SECONDS = 5.0
+_OWN_THREADS = 16
 # How long a job waits whose former run, of a lost claim, has not ended in this very process.
 _FORMER_SECONDS = 5.0
 
@@ -85,6 +87,8 @@ class Process:
         self._loop = asyncio.get_running_loop()
         self._loop.set_task_factory(_tracked)
         self._semaphore = asyncio.Semaphore(self._slots)
+        # A thread for each job's plain step, and some for ourselves: neither waits for the other.
+        self._loop.set_default_executor(ThreadPoolExecutor(self._slots + _OWN_THREADS))
         await asyncio.to_thread(self._arrive)
         live = Live()
         settings = self._app.settings
@@ -244,6 +248,7 @@ class Process:
 
     async def _drain(self, grace: float) -> None:
         """Claim nothing more, unwind what runs, hand it back uncharged."""
+        self._dispatch.halt()
         await asyncio.to_thread(self._dispatch.stop)
         for run in list(self._runner.runs.values()):
             run.stop(Suspension("shutdown"))

@@ -164,6 +164,6 @@ def described(error: BaseException) -> str:
     """The error's first line, then where it came from."""
     try:
         said = f"{error}\n\n{''.join(traceback.format_exception(error))}"
-    except Exception as odd:  # noqa: BLE001  an error that cannot be printed harms nobody
+    except BaseException as odd:  # noqa: BLE001 - an error that cannot be printed harms nobody
         return f"{type(error).__name__} cannot be printed ({type(odd).__name__})"
     return said

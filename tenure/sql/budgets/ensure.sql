@@ -5,12 +5,8 @@
 -- Index: one_budget_of_a_scope.
 -- Zero rows: it stands as declared; asked for once more it is found.
 with changed as (
-    -- A limit that is counted in another way from now on starts with a closed window.
     update tenure.budgets as b
-       set units = %(units)s, counted = %(counted)s, declared = %(declared)s::json,
-           closed_until = case when (b.units <= 64) = (%(units)s <= 64) then b.closed_until
-                               else greatest(b.closed_until, tenure.clock() + make_interval(
-                                   secs => greatest(b.counted, %(counted)s))) end
+       set units = %(units)s, counted = %(counted)s, declared = %(declared)s::json
      where b.provider = %(provider)s and b.account = %(account)s and b.name = %(name)s
        and b.scope = %(scope)s and b.declared::text <> %(declared)s::text
     returning b.id

@@ -24,17 +24,22 @@ with told as (
            previous_worker = null,
            claimed_at = null,
            heartbeat_at = null,
-           status = case when t.ended = 'hold' then 'held' else 'pending' end,
-           leased_until = case when t.ended = 'hold' then 'infinity'::timestamptz
+           status = case when t.ended = 'hold' or j.request = 'hold'
+                         then 'held' else 'pending' end,
+           leased_until = case when t.ended = 'hold' or j.request = 'hold'
+                               then 'infinity'::timestamptz
+                               -- A cancel is taken up by the next claim, at once.
+                               when j.request = 'cancel' then tenure.clock()
                                else tenure.clock() + make_interval(secs => t.delay) end,
            failure_count = j.failure_count + (t.ended = 'failure')::integer,
            deferral_count = j.deferral_count + (t.ended <> 'failure')::integer,
-           strand = coalesce(t.strand, j.home),
-           request = case when t.ended = 'hold' then null else j.request end,
+           strand = case when j.request is null then coalesce(t.strand, j.home) else j.home end,
+           request = case when t.ended = 'hold' or j.request = 'hold'
+                          then null else j.request end,
            waiting_on = t.waits::json
       from told as t
      where t.id = j.id and j.id = any (array(select h.id from held as h))
-    returning j.id, j.fence, j.strand, j.leased_until, t.ended, t.waits, t.error_class, t.error,
+    returning j.id, j.fence, j.strand, j.status, j.leased_until, t.ended, t.waits, t.error_class, t.error,
               t.question, t.step, t.send_id
 ), attempted as (
     insert into tenure.attempts (job_id, fence, ended, worker_id, claimed_at, due, error_class,
@@ -49,6 +54,6 @@ with told as (
 ), asked as (
     insert into tenure.holds (job_id, step, send_id, question)
     select b.id, b.step, b.send_id, coalesce(b.question, 'Held by an operator. Go on?')
-      from back as b where b.ended = 'hold'
+      from back as b where b.status = 'held'
 )
 select b.id from back as b

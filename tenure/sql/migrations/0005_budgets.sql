@@ -107,3 +107,34 @@ create function tenure.log_with(b tenure.budgets, cost integer, at timestamptz)
             select at from generate_series(1, cost)
              order by 1)
     $$;
+
+-- A limit that is changed while it is in use keeps its count: what stands in the window is counted
+-- anew as if all of it had been admitted now, which can only refuse too much, for one window.
+create function tenure.recount() returns trigger
+    language plpgsql volatile
+    as $$
+    declare
+        v_now constant timestamptz := greatest(tenure.clock(), old.last_at);
+        v_used constant integer := greatest(
+            old.units - tenure.room(
+                jsonb_populate_record(old, '{"closed_until": "-infinity"}'::jsonb), v_now), 0);
+        v_slice constant bigint := tenure.slice_of(v_now, new.counted);
+    begin
+        if new.units <= 64 and old.units <= 64 and new.counted <= old.counted then
+            return new;
+        end if;
+        new.admitted := case when new.units <= 64 and v_used > 0
+                             then array_fill(v_now, array[least(v_used, new.units)])
+                             else '{}' end;
+        new.ring_slice := case when new.units > 64 then v_slice else 0 end;
+        new.ring := case when new.units > 64 then array(
+            select case when tenure.ring_slice_at(v_slice, p.place) = v_slice
+                        then v_used else 0 end
+              from generate_series(1, 48) as p (place) order by p.place) else '{}' end;
+        return new;
+    end
+    $$;
+
+create trigger recount before update of units, counted on tenure.budgets
+    for each row when (old.units <> new.units or old.counted <> new.counted)
+    execute function tenure.recount();

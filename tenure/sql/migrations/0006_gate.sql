@@ -126,7 +126,7 @@ create function tenure.gate(
             v_now := tenure.clock();
             select greatest(v_now, max(b.last_at)),
                    min((tenure.room(b, greatest(v_now, b.last_at))
-                        - floor(b.units * p_reserve)::integer) / t.cost)
+                        - least(floor(b.units * p_reserve)::integer, b.units - t.cost)) / t.cost)
               into v_now, v_room
               from unnest(p_budgets, p_costs) as t (id, cost)
               join tenure.budgets as b on b.id = t.id;
@@ -139,7 +139,8 @@ create function tenure.gate(
         if cardinality(v_admitted) < cardinality(v_able) then
             select w.id, w.until into v_budget, v_until
               from (select b.id, tenure.room_at(
-                               b, t.cost + floor(b.units * p_reserve)::integer, v_now) as until
+                               b, t.cost + least(floor(b.units * p_reserve)::integer,
+                                                 b.units - t.cost), v_now) as until
                       from unnest(p_budgets, p_costs) as t (id, cost)
                       join tenure.budgets as b on b.id = t.id) as w
              order by w.until desc nulls last limit 1;
