@@ -121,7 +121,7 @@ class _Scene:
     def _workers(self, url: str, settings: Settings) -> Iterator[None]:
         """A process for all jobs and one for those that run alone, killed at the end."""
         kinds: tuple[Kind, ...] = ("live", "quarantine")
-        victims = [self._ground.nursery.start(url, kind, settings, self._environ) for kind in kinds]
+        victims = self._ground.nursery.start(url, kinds, settings, self._environ)
         try:
             yield
         finally:

@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Self
 
 import msgspec
@@ -32,20 +33,23 @@ class Victim:
     """One worker process."""
 
     def __init__(self, pid: int) -> None:
-        """Take hold of it while it lives."""
+        """Take hold of it, unless it is dead already."""
         self.pid = pid
-        self._opened = os.pidfd_open(pid)
+        self._opened = -1
+        with suppress(ProcessLookupError):
+            self._opened = os.pidfd_open(pid)
 
     def dead(self, within: float = 0.0) -> bool:
         """Whether it is dead by now, or within so many seconds."""
-        return bool(select.select([self._opened], [], [], within)[0])
+        return self._opened < 0 or bool(select.select([self._opened], [], [], within)[0])
 
     def kill(self) -> None:
         """Kill -9; return when it is dead."""
         if not self.dead():
             signal.pidfd_send_signal(self._opened, signal.SIGKILL)
         assert self.dead(_DIES_WITHIN), f"process {self.pid} does not die"
-        os.close(self._opened)
+        if self._opened >= 0:
+            os.close(self._opened)
 
 
 class Nursery:
@@ -56,17 +60,28 @@ class Nursery:
         self._told: dict[int, Told] = {}
         self._number = 0
 
-    def start(self, url: str, kind: Kind, settings: Settings, environ: Mapping[str, str]) -> Victim:
-        """A worker process, once it is ready; ``environ`` says where the providers listen."""
+    def start(
+        self, url: str, kinds: Sequence[Kind], settings: Settings, environ: Mapping[str, str]
+    ) -> list[Victim]:
+        """A worker process of each kind, once all are ready; ``environ`` is the providers'."""
+        numbers = [self._order(url, kind, settings, environ) for kind in kinds]
+        until(lambda: all(number in self._told for number in numbers), "all are forked")
+        victims = [Victim(self._told[number].pid) for number in numbers]
+        pairs = list(zip(numbers, victims, strict=True))
+        until(
+            lambda: all(self._told[number].worker or victim.dead() for number, victim in pairs),
+            "all are ready",
+        )
+        return victims
+
+    def _order(self, url: str, kind: Kind, settings: Settings, environ: Mapping[str, str]) -> int:
         self._number += 1
         number = self._number
         order = Order(number, url, kind, settings, dict(environ))
         assert self._popen.stdin is not None
         self._popen.stdin.write(msgspec.json.encode(order) + b"\n")
         self._popen.stdin.flush()
-        victim = Victim(until(lambda: self._told.get(number), "it is forked").pid)
-        until(lambda: self._told[number].worker or victim.dead(), "it is ready")
-        return victim
+        return number
 
     def _listen(self, output: IO[bytes]) -> None:
         for line in output:

@@ -17,6 +17,10 @@ import msgspec
 from tenure.base.defaults import Settings
 from tenure.base.model import Kind
 from tenure.worker.process import Process
+from tests.kit import around, meeting
+
+# What the automations import is here before anybody is forked; they themselves are not.
+PRELOADED = (around, meeting)
 
 
 class Order(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from tenure.base import clock
 from tenure.embedded import start
@@ -105,12 +105,12 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _sayer(stream: object) -> Say:
+def _sayer(stream: TextIO) -> Say:
     lock = threading.Lock()
 
     def say(line: str) -> None:
         with lock:
-            print(line, file=stream, flush=True)  # type: ignore[call-overload]  # noqa: T201 - a program for people
+            print(line, file=stream, flush=True)
 
     return say
 
@@ -166,8 +166,11 @@ def _all(
         say(told)
         return told
 
-    with ThreadPoolExecutor(lanes) as pool:
+    pool = ThreadPoolExecutor(lanes)
+    try:
         return list(pool.map(one, mutants))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 if __name__ == "__main__":

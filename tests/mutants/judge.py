@@ -7,13 +7,12 @@ the tree still worked: not where nothing was collected, a fixture broke, or noth
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
+from xml.etree import ElementTree
 
 Outcome = Literal["killed", "survived", "broken"]
 
@@ -64,29 +63,28 @@ def check_place(place: Place) -> None:
     subprocess.run([sys.executable, "-c", _ASKED], cwd=place.tree, env=place.environ, check=True)
 
 
-def run(place: Place, tests: Sequence[str], *, within: float, options: Sequence[str] = ()) -> (
-    tuple[int | None, list[Case], str]
-):
+def run(
+    place: Place, tests: Sequence[str], *, within: float, options: Sequence[str] = ()
+) -> tuple[int | None, list[Case], str]:
     """Run tests; pytest's exit code (None: it did not end in time), how each ended, its output."""
-    report = place.tree / "report.xml"
+    report, output = place.tree / "report.xml", place.tree / "output.txt"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    with subprocess.Popen(
-        [*command, f"--junitxml={report}", *options, *tests],
-        cwd=place.tree,
-        env=place.environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as popen:
+    # Into a file: a pipe would be kept open by whatever a killed run leaves to end by itself.
+    with output.open("wb") as written:
         try:
-            output, _ = popen.communicate(timeout=within)
+            code: int | None = subprocess.run(
+                [*command, f"--junitxml={report}", *options, *tests],
+                cwd=place.tree,
+                env=place.environ,
+                stdin=subprocess.DEVNULL,
+                stdout=written,
+                stderr=subprocess.STDOUT,
+                timeout=within,
+                check=False,
+            ).returncode
         except subprocess.TimeoutExpired:
-            os.killpg(popen.pid, signal.SIGKILL)
-            output, _ = popen.communicate()
-            return None, [], _tail(output)
-    return popen.returncode, cases(report), _tail(output)
+            code = None
+    return code, [] if code is None else cases(report), _tail(output.read_text(errors="replace"))
 
 
 def cases(report: Path) -> list[Case]:

@@ -56,8 +56,8 @@ def read(path: Path) -> Mutant:
     for word in ("Promise", "Removes", "Red"):
         if word not in said or (word != "Red" and len(said[word]) > 1):
             raise Malformed(f"{path.name}: one line begins with {word}: (several for Red:)")
-    red = tuple(test for line in said["Red"] for test in line.split())
-    return Mutant(path, said["Promise"][0], said["Removes"][0], red, "Short" in said)
+    short = said.get("Short") == ["yes"]
+    return Mutant(path, said["Promise"][0], said["Removes"][0], tuple(said["Red"]), short)
 
 
 def everything(folder: Path = HERE) -> list[Mutant]:
@@ -70,6 +70,5 @@ def chosen(mutants: list[Mutant], *, short: bool, only: tuple[str, ...]) -> list
     return [
         mutant
         for mutant in mutants
-        if (not short or mutant.short)
-        and (not only or any(word in mutant.name for word in only))
+        if (not short or mutant.short) and (not only or any(word in mutant.name for word in only))
     ]

@@ -64,9 +64,7 @@ class Pen:
 
     def calls(self) -> bool:
         """Record a read."""
-        call = msgspec.structs.replace(
-            self.scene.asked(self.job, "look"), safe=True, policy="safe"
-        )
+        call = msgspec.structs.replace(self.scene.asked(self.job, "look"), safe=True, policy="safe")
         closed = records.Closed(call, (), 0.1, self.scene.outcome(call, "done", 200))
         return bool(records.calls(self.database, self.worker, [closed]))
 
@@ -126,7 +124,7 @@ def everything(database: Database) -> dict[str, list[str]]:
         name: [
             row["line"]
             for row in database.execute(
-                f"select t::text as line from tenure.{name} as t order by 1"  # type: ignore[arg-type]  # noqa: S608 - names from above
+                f"select t::text as line from tenure.{name} as t order by 1"  # noqa: S608 - names from above
             )
         ]
         for name in _ROWS
@@ -148,7 +146,7 @@ def other(database_url: str) -> Iterator[Database]:
 
 
 def _claimed_twice(scene: Scene, clock: Clock) -> Job:
-    """A job that its worker has claimed again after its lease had run out, with a call under way."""
+    """A job that its worker claimed again when its lease had run out, with a call under way."""
     scene.running()
     clock.advance(61)
     job = scene.claim()
@@ -174,7 +172,7 @@ def test_only_the_current_claim_writes(scene: Scene, clock: Clock, act: str, who
 def test_behind_an_uncommitted_claim_a_former_one_waits_and_writes_nothing(
     scene: Scene, clock: Clock, other: Database, act: str
 ) -> None:
-    """While a claim that finds the lapse is not committed, the former worker waits; then it is late."""
+    """Until a claim that finds the lapse is committed the former worker waits; then it is late."""
     job = scene.running()
     scene.admit(scene.asked(job, "create"))
     former = Pen(scene, other, scene.worker, job)

@@ -47,7 +47,7 @@ def test_a_paused_lane_gives_out_nothing(database: Database, clock: Clock) -> No
 
 
 def test_a_shorter_wait_opens_no_lane_earlier(database: Database, clock: Clock) -> None:
-    """A job that waits a little behind one that waits long moves the opening in neither direction."""
+    """Who waits a little behind one that waits long moves the opening in neither direction."""
     scene = Scene(database, lane="crm")
     scene.enqueue()
     strand = _park(database, 60)

@@ -53,7 +53,8 @@ def odd(database: Database) -> Rows:
 def test_whatever_a_handler_does_ends_its_own_job_alone(odd: Rows, database_url: str) -> None:
     """Each odd job ends with one line that says why; the jobs beside it succeed."""
     beside = [odd.enqueue("bystander", "") for _ in range(10)]
-    jobs = {way: odd.enqueue("odd", way) for way in [*_ERRORS, *RESULTS, *_KEPT]}
+    ways = {*_ERRORS, *RESULTS, *_KEPT}
+    jobs = {way: odd.enqueue("odd", way) for way in sorted(ways)}
     beside += [odd.enqueue("bystander", "") for _ in range(10)]
     with Worker(database_url, _APP) as worker:
         odd.until_ended(len(jobs) + len(beside))

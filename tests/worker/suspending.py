@@ -8,9 +8,11 @@ import os
 from pathlib import Path
 
 from tenure import Backoff, Budget, Context, Tenure
+from tenure.flow.provider import Allowance
 from tests.kit.automations import NOWHERE
+from tests.kit.meeting import meet
 
-_ALLOW = ("plain-http", "private-address")
+_ALLOW: tuple[Allowance, ...] = ("plain-http", "private-address")
 _SOON = Backoff(base=0.05, cap=0.1)
 
 app = Tenure()
@@ -68,3 +70,13 @@ async def _linger(path: str, begun: asyncio.Event) -> None:
     except asyncio.CancelledError:
         _write(path, "cancelled")
         raise
+
+
+@app.automation(backoff=_SOON)
+async def clinging(ctx: Context, place: str) -> int:
+    """Stands where it is told and goes on whatever it is told: it begins once for each arrival."""
+    standing = asyncio.ensure_future(meet(place, ctx.job_id))
+    while not standing.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(standing)
+    return 1

@@ -25,7 +25,8 @@ def test_a_send_in_doubt_waits_until_it_can_no_longer_leave(
     clock.advance(10.0)
     start(call_timeout=_TIMEOUT)
     waiting = rows.until(job, "waiting", "succeeded")
-    assert (waiting["state"], waiting["waiting_on"]["why"]) == ("waiting", "in doubt")
+    assert waiting["state"] == "waiting"
+    assert waiting["waiting_on"]["why"] == "in doubt"
     assert (waiting["worker_id"], waiting["failure_count"]) == (None, 0)
     assert [arrival.path for arrival in payments.arrivals] == ["/v1/charges"]
     clock.advance(_TIMEOUT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,10 +31,10 @@ async def lead(ctx: Context) -> None: ...
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[str]:
+def folder(tmp_path: Path) -> str:
     """A folder with a module that connects to the outside when it is imported."""
     (tmp_path / "early.py").write_text(_CODE)
-    yield str(tmp_path)
+    return str(tmp_path)
 
 
 @pytest.mark.parametrize(("only", "connections"), [("not-live", 0), ("live", 1)])

@@ -26,7 +26,7 @@ def hand(database_url: str) -> Iterator[Hand]:
 def test_a_handler_whose_claim_was_lost_is_unwound_where_it_stands(
     start: Start, rows: Rows, clock: Clock, hand: Hand, meeting: Meeting
 ) -> None:
-    """Its slot is free for the next job, though nobody ever lets it go on; the claim is untouched."""
+    """Its slot is free for the next job, though nobody lets it go on; the claim is untouched."""
     job = rows.enqueue("stand", Order(1, "for ever"))
     worker = start(concurrency=1, lease=10.0)
     pid = worker.wait_ready()

@@ -1,4 +1,4 @@
-"""A job that waits for a provider's budget waits in that provider's strand, whatever its own lane."""
+"""A job that waits for a provider's budget waits in that provider's strand, not in its own lane."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.stories.conftest import Start
 def test_a_job_that_waits_for_a_budget_is_parked_in_its_providers_strand(
     start: Start, rows: Rows, crm: Emulator
 ) -> None:
-    """Its row stays due and keeps that time; the closed strand hides it, and opening writes no job."""
+    """Its row stays due; the closed strand hides it, and its opening writes no job."""
     crm.fault("throttle", path="/far", retry_after=3600.0)
     job = rows.enqueue("far", Order(1))
     worker = start()

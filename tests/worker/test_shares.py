@@ -43,7 +43,7 @@ def test_no_more_is_asked_for_than_there_is_room(strands: list[Strand], room: in
 
 @given(_STRANDS, st.integers(1, 100))
 def test_laned_strands_differ_only_by_their_room(strands: list[Strand], room: int) -> None:
-    """Of two laned strands that both have room left, neither is asked for two more than the other."""
+    """Of two laned strands with room left, neither is asked for two more than the other."""
     quotas = shares(strands, room)
     open_ = [
         quotas.get(strand.id, 0)
