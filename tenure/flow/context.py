@@ -170,7 +170,8 @@ class Context:
         """A line in the job's story."""
         run = self._run
         await run.pace()
-        await run.desk.journal(run.job.id, run.job.fence, "log", message, fields or None)
+        shown = json.decode(run.hide(json.encode(fields).decode())) if fields else None
+        await run.desk.journal(run.job.id, run.job.fence, "log", run.hide(message), shown)
 
 
 def current() -> Context:

@@ -18,6 +18,7 @@ import functools
 import os
 import socket
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -55,14 +56,18 @@ class _Guard:
         """Report an attempt, and refuse it where the mode says so."""
         if self.mode == "allow":
             return
-        if self.report is not None:
-            with passage.passage():  # a report that is sent somewhere is Tenure's own
+        if self.report is not None and not getattr(_reporting, "on", False):
+            _reporting.on = True  # an author's log handler may try the outside in its turn
+            try:
                 self.report(str(error))
+            finally:
+                _reporting.on = False
         if self.mode == "refuse":
             raise error
 
 
 _guard: _Guard | None = None
+_reporting = threading.local()
 
 
 def refusing() -> bool:

@@ -8,7 +8,7 @@ settled; a value is on record before anything that could carry it may leave.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Literal, NoReturn, TypeVar
@@ -90,6 +90,7 @@ class Run:
         self._closed = False
         self._refusals = 0
         self.context: object = None
+        self.hide: Callable[[str], str] = str
 
     def elapsed(self) -> float:
         """Seconds since the run began."""

@@ -105,6 +105,7 @@ class Runner:
         timeout = self._app.settings.call_timeout
         context = Context(run, self._carriers, self._app.providers, call_timeout=timeout)
         run.context = context
+        run.hide = self.hide
         arguments = (context, given) if automation.takes_input else (context,)
 
         async def contained() -> object:
@@ -154,7 +155,7 @@ class Runner:
         """The end without the secrets that an error or a question may repeat."""
         changes = {
             field: self.hide(text)
-            for field in ("error", "question")
+            for field in ("error", "question", "waits")
             if (text := getattr(end, field, None)) is not None
         }
         return msgspec.structs.replace(end, **changes) if changes else end

@@ -41,6 +41,11 @@ create function tenure.make_job(
         v_due constant timestamptz := coalesce(p_at, tenure.clock());
         v_strand integer := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
     begin
+        -- Drivers read no other times: one such row would spoil every listing.
+        if v_due not between timestamptz '1970-01-01' and timestamptz '9999-01-01' then
+            raise exception 'the time % is out of reach: a job cannot be due then', v_due
+                using errcode = 'TN002', hint = 'Give a time between the years 1970 and 9998.';
+        end if;
         if v_strand is null then
             perform tenure.open_lane(p_automation.name, p_automation.lane);
             v_strand := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
