@@ -46,5 +46,5 @@ class Duties:
                 expected = isinstance(error, Busy | Unknown | DatabaseUnavailable)
                 log.warning("a duty could not be done: %s", error, exc_info=not expected)
                 self._database.close()
-            self._stopped.wait(_EVERY * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            self._stopped.wait(_EVERY * random.uniform(0.8, 1.2))  # noqa: S311 - jitter, no secret
         self._database.close()

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -73,6 +74,8 @@ def main(arguments: Sequence[str]) -> int:
     if not mutants:
         say("no mutant of that name")
         return _INVALID
+    # Told to stop it takes its server and its copies along.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = clock.now()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, _server() as database_url:
         place = Place(Path(folder) / "tree", database_url)
