@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from tenure.app import Automation
 from tenure.base import json
-from tenure.base.errors import InvalidInput, UnknownName, Unserialisable
+from tenure.base.errors import InvalidInput, Refused, UnknownName, Unserialisable
 from tenure.base.text import storable
 from tenure.store import jobs, states
 from tenure.store.jobs import Wanted
@@ -82,6 +82,8 @@ class Jobs:
             enqueued = await self._connections.run(
                 lambda database: jobs.enqueue(database, wanted), repeatable=key is not None
             )
+        except Refused as error:
+            raise Refusal(422, error.message, hint=error.hint) from None
         except UnknownName:
             raise self._unknown(order.automation) from None
         return reply(
