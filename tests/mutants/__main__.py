@@ -103,7 +103,7 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[], metavar="WORD", help="by name")
     parser.add_argument("--json", action="store_true", help="the results on standard output")
     parser.add_argument("-v", "--verbose", action="store_true", help="say what each test said")
-    lanes = max(os.cpu_count() or 1, 2)
+    lanes = (os.cpu_count() or 1) + 1  # some of them mostly wait
     parser.add_argument("--lanes", type=int, default=lanes, help=f"at once (default: {lanes})")
     return parser.parse_args(arguments)
 
