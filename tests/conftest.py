@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -28,6 +29,10 @@ from tenure.store.database import Database
 _GIVEN = "TENURE_TEST_URL"
 _FOLDER = "PYTEST_POSTGRES_FOLDER"
 _ROOM = 1_000_000_000  # bytes: a server and its databases
+# The first text of a fresh checkout waits for hypothesis to list what Unicode has.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
+
 _LEFT = 60.0  # seconds until a copy that nobody could take yet is given up
 
 

@@ -95,7 +95,7 @@ def test_no_window_holds_more_than_the_limit_at_any_concurrency(
 
     def hammer() -> None:
         own = Database(database.url)
-        for _ in range(40):
+        while len(moments) <= 2 * units:  # however quick the machine, windows pass
             answers = ask(scene, steps(scene, job, 10), (row, 1), database=own)
             moments.extend(a.admitted_at for a in answers if a.admitted_at is not None)
         own.close()
