@@ -35,8 +35,9 @@ from tenure.flow.carriers import Auth
 from tenure.flow.provider import Allowance, Provider
 from tenure.flow.source import Source
 from tenure.store import jobs
+from tenure.store.callers import AsyncConn, Conn
 from tenure.store.database import Database
-from tenure.store.jobs import KEY_LIMIT, AsyncConn, Conn, Enqueued, Wanted
+from tenure.store.jobs import KEY_LIMIT, Enqueued, Wanted
 
 I = TypeVar("I")  # noqa: E741  the input's type
 O = TypeVar("O")  # noqa: E741  the result's type
@@ -60,7 +61,11 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
     ) -> Enqueued:
         """Make a job: in the caller's transaction where ``conn`` is given, else in its own.
 
+        ``conn``: a connection, cursor or session of psycopg or SQLAlchemy, a connection of
+        psycopg2, or Django's; the job exists when its transaction commits.
         ``key``: at most one unfinished job of this automation has it; the answer tells which.
+        Under REPEATABLE READ and above, a key that a rival took meanwhile is the driver's own
+        serialisation failure: run the transaction again.
         Raises ``InvalidInput`` where the input does not fit, ``UnknownName`` where no worker or
         server has declared the automation in this database.
         """
@@ -78,7 +83,7 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
         at: datetime | None = None,
         priority: int | None = None,
     ) -> Enqueued:
-        """As ``enqueue``, awaitable; ``conn`` is an async connection."""
+        """As ``enqueue``, awaitable; ``conn`` is an async one of psycopg, SQLAlchemy or asyncpg."""
         wanted = self._wanted(input, key, at, priority)
         if conn is not None:
             return await jobs.aenqueue_within(conn, wanted)

@@ -10,16 +10,13 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
-import psycopg
-from psycopg.rows import dict_row
 
-from tenure.store.database import Database, Row, statement, translated
+from tenure.store import callers
+from tenure.store.callers import AsyncConn, Conn
+from tenure.store.database import Database
 
 # What an index can hold with room to spare.
 KEY_LIMIT = 512
-
-Conn = psycopg.Connection[object]
-AsyncConn = psycopg.AsyncConnection[object]
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -42,25 +39,23 @@ class Wanted(msgspec.Struct, frozen=True):
 
 def enqueue(database: Database, wanted: Wanted) -> Enqueued:
     """Make a job in a transaction of its own."""
-    return _enqueued(database.run("jobs/enqueue", msgspec.structs.asdict(wanted))[0])
+    row = database.run("jobs/enqueue", _values(wanted))[0]
+    return Enqueued(UUID(row["job_id"]), row["created"])
 
 
 def enqueue_within(conn: Conn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
-    with translated(), conn.cursor(row_factory=dict_row) as cursor:
-        cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
-        row = cursor.fetchone()
-    return _enqueued(row or {})
+    [(job_id, created)] = callers.run(conn, "jobs/enqueue", _values(wanted))
+    return Enqueued(UUID(str(job_id)), bool(created))
 
 
 async def aenqueue_within(conn: AsyncConn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        with translated():
-            await cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
-            row = await cursor.fetchone()
-    return _enqueued(row or {})
+    [(job_id, created)] = await callers.arun(conn, "jobs/enqueue", _values(wanted))
+    return Enqueued(UUID(str(job_id)), bool(created))
 
 
-def _enqueued(row: Row) -> Enqueued:
-    return Enqueued(row["job_id"], row["created"])
+def _values(wanted: Wanted) -> dict[str, str | int | None]:
+    """What the statement takes: text and numbers, which every driver writes alike."""
+    values = msgspec.structs.asdict(wanted)
+    return values | {"at": wanted.at and wanted.at.isoformat()}
