@@ -18,6 +18,7 @@ from tenure.base import settings as base_settings
 from tenure.base.backoff import Backoff
 from tenure.base.budget import Budget
 from tenure.base.defaults import Settings
+from tenure.base.durations import Length
 from tenure.base.entries import KeyRule
 from tenure.base.errors import (
     CallForbidden,
@@ -35,9 +36,8 @@ from tenure.flow.carriers import Auth
 from tenure.flow.provider import Allowance, Provider
 from tenure.flow.source import Source
 from tenure.store import jobs
-from tenure.store.callers import AsyncConn, Conn
 from tenure.store.database import Database
-from tenure.store.jobs import KEY_LIMIT, Enqueued, Wanted
+from tenure.store.jobs import AsyncConn, Conn, Enqueued, Wanted
 
 I = TypeVar("I")  # noqa: E741  the input's type
 O = TypeVar("O")  # noqa: E741  the result's type
@@ -57,19 +57,22 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
         conn: Conn | None = None,
         key: str | None = None,
         at: datetime | None = None,
+        delay: Length | None = None,
+        expires: datetime | Length | None = None,
         priority: int | None = None,
+        tags: Iterable[str] | None = None,
     ) -> Enqueued:
         """Make a job: in the caller's transaction where ``conn`` is given, else in its own.
 
-        ``conn``: a connection, cursor or session of psycopg or SQLAlchemy, a connection of
-        psycopg2, or Django's; the job exists when its transaction commits.
         ``key``: at most one unfinished job of this automation has it; the answer tells which.
-        Under REPEATABLE READ and above, a key that a rival took meanwhile is the driver's own
-        serialisation failure: run the transaction again.
-        Raises ``InvalidInput`` where the input does not fit, ``UnknownName`` where no worker or
-        server has declared the automation in this database.
+        It may run from ``at``, or ``delay`` from now; it is cancelled where nobody has claimed it
+        by ``expires``, a moment or a time after it was due.  ``priority`` (0 first, to 9) and
+        ``tags`` replace the automation's own.  Raises ``InvalidInput`` where the input does not
+        fit, ``UnknownName`` where nobody has declared the automation in this database.
         """
-        wanted = self._wanted(input, key, at, priority)
+        wanted = self._wanted(
+            input, key=key, at=at, delay=delay, expires=expires, priority=priority, tags=tags
+        )
         if conn is not None:
             return jobs.enqueue_within(conn, wanted)
         return self.app.with_database(lambda database: jobs.enqueue(database, wanted))
@@ -81,10 +84,15 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
         conn: AsyncConn | None = None,
         key: str | None = None,
         at: datetime | None = None,
+        delay: Length | None = None,
+        expires: datetime | Length | None = None,
         priority: int | None = None,
+        tags: Iterable[str] | None = None,
     ) -> Enqueued:
-        """As ``enqueue``, awaitable; ``conn`` is an async one of psycopg, SQLAlchemy or asyncpg."""
-        wanted = self._wanted(input, key, at, priority)
+        """As ``enqueue``, awaitable; ``conn`` is an async connection."""
+        wanted = self._wanted(
+            input, key=key, at=at, delay=delay, expires=expires, priority=priority, tags=tags
+        )
         if conn is not None:
             return await jobs.aenqueue_within(conn, wanted)
         return await asyncio.to_thread(
@@ -92,23 +100,21 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
         )
 
     def _wanted(
-        self, input: I, key: str | None, at: datetime | None, priority: int | None
+        self,
+        input: I,
+        *,
+        key: str | None,
+        at: datetime | None,
+        delay: Length | None,
+        expires: datetime | Length | None,
+        priority: int | None,
+        tags: Iterable[str] | None,
     ) -> Wanted:
         running = runs.current.get()
         if guard.refusing() or (running is not None and running.job.mode != "live"):
             raise CallForbidden(
                 f"a job of {self.name} was to be made by a job that is not live: nothing was made",
                 hint="Dry-run and shadow change nothing; make it after the promotion.",
-            )
-        if key is not None and len(key) > KEY_LIMIT:
-            raise InvalidInput(
-                f"the unique key has {len(key)} characters, and {KEY_LIMIT} are kept",
-                hint="Give a digest of it.",
-            )
-        if at is not None and at.tzinfo is None:
-            raise ConfigurationError(
-                f"the time {at.isoformat()} has no zone: it names no moment",
-                hint="Give a datetime with a zone, such as datetime.now(UTC).",
             )
         text = self.encode(input)
         most = self.app.settings.input_limit
@@ -117,7 +123,16 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
                 f"the input has {len(text.encode())} bytes, and {most} are taken",
                 hint="Store it elsewhere and pass its address, or raise input_limit.",
             )
-        return Wanted(self.name, text, key, at, priority)
+        return jobs.wanted(
+            self.name,
+            text,
+            key=key,
+            at=at,
+            delay=delay,
+            expires=expires,
+            priority=priority,
+            tags=tags,
+        )
 
 
 class Tenure:
@@ -219,6 +234,7 @@ class Tenure:
         backoff: Backoff | None = None,
         priority: int = 5,
         tags: Iterable[str] = (),
+        expires: Length | None = None,
     ) -> Callable[[Callable[..., Awaitable[O]]], Automation[object, O]]: ...
     def automation(
         self,
@@ -235,12 +251,14 @@ class Tenure:
         backoff: Backoff | None = None,
         priority: int = 5,
         tags: Iterable[str] = (),
+        expires: Length | None = None,
     ) -> Automation[object, O] | Callable[[Callable[..., Awaitable[O]]], Automation[object, O]]:
         """Declare an automation; its name is the function's unless it is given one.
 
         ``on``: the sources it listens to; ``lane``: the provider it is dispatched under;
         ``replaces``: the old system's workflow, as ``n8n:lead``; ``version``: a label beside the
-        hash; ``priority`` 0 first to 9.
+        hash; ``priority`` 0 first to 9; ``expires``: a job that nobody has claimed so long after it
+        became due is cancelled.
         """
 
         def declare(handler: Callable[..., Awaitable[O]]) -> Automation[object, O]:
@@ -255,7 +273,8 @@ class Tenure:
                 max_crashes=3 if max_crashes is None else max_crashes,
                 backoff=backoff,
                 priority=priority,
-                tags=tuple(tags),
+                tags=tags,
+                expires=expires,
             )
             self._once("automation", declared.name, self.automations)
             declared.app = self

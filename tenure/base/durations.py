@@ -13,6 +13,8 @@ from datetime import timedelta
 from tenure.base.errors import ConfigurationError
 
 Duration = str | float | timedelta
+# As code gives it; text is for settings and the command line.
+Length = float | timedelta
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|min|[smhdw])\s*")
@@ -37,6 +39,23 @@ def parse(value: object) -> float:
         raise ConfigurationError(
             f"not a duration ({value!r}): it names no length of time",
             hint="Write seconds, or a number with ms, s, m, h, d or w: 10s, 1.5h, 30d.",
+        )
+    return seconds
+
+
+def checked(value: object, what: str, *, least: float, most: float) -> float:
+    """Seconds of a duration in code: a number or a ``timedelta`` within bounds, each allowed.
+
+    Raises ``ConfigurationError`` that says what was given, for what.
+    """
+    try:
+        seconds = math.nan if isinstance(value, str) else parse(value)
+    except ConfigurationError:
+        seconds = math.nan
+    if not least <= seconds <= most:
+        raise ConfigurationError(
+            f"the {what} is {value!r}: it is a length of time from {words(least)} to {words(most)}",
+            hint="Give seconds as a number, or a timedelta.",
         )
     return seconds
 

@@ -63,11 +63,12 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Claimed(msgspec.Struct, frozen=True):
-    """What a claim found: jobs to run, jobs put aside for a quarantine process, jobs held."""
+    """What a claim found: jobs to run, put aside for a quarantine process, held, or expired."""
 
     jobs: tuple[Job, ...]
     aside: tuple[UUID, ...]
     held: tuple[UUID, ...]
+    expired: tuple[UUID, ...]
     rows: int
 
 
@@ -230,3 +231,4 @@ class Declared(msgspec.Struct, frozen=True):
     input_schema: str | None = None
     replaces: str | None = None
     tags: tuple[str, ...] = ()
+    expires: float | None = None

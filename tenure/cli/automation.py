@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tenure.base.durations import words
 from tenure.cli import database, options, output
 from tenure.store import listing
 from tenure.store.listing import Lane, ShownAutomation
@@ -75,6 +76,8 @@ def _about(shown: ShownAutomation) -> None:
         f"Listens to {listens}; replaces {replaces}.",
         f"Living workers that know it: {found.workers}.",
     ]
+    if found.expires is not None:
+        facts.append(f"A job that nobody claims within {words(found.expires)} is cancelled.")
     if found.first_event is not None:
         facts.append(f"Events from {found.first_event} on are its own.")
     for fact in facts:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from datetime import datetime
 
 import click
+import msgspec
 
 from tenure.base.errors import NothingMatched, UnknownName
 from tenure.cli import database, options, output
 from tenure.store import jobs
-from tenure.store.jobs import Wanted
 
 
 @click.command()
@@ -21,6 +21,12 @@ from tenure.store.jobs import Wanted
 @click.argument("input", metavar="JSON", default="null")
 @click.option("--key", metavar="TEXT", help="At most one unfinished job of the automation has it.")
 @click.option("--at", type=options.MOMENT, help="Not before: 2026-12-24T09:00Z, or 10m from now.")
+@click.option(
+    "--expires",
+    type=options.MOMENT,
+    help="Cancelled where nobody has claimed it by then, or so long after it was due.",
+)
+@click.option("--tag", "tags", multiple=True, metavar="TEXT", help="Instead of the automation's.")
 @click.option("--priority", type=click.IntRange(0, 9), help="0 first; else the automation's own.")
 @options.actor
 @options.as_json
@@ -30,6 +36,8 @@ def enqueue(
     input: str,
     key: str | None,
     at: datetime | float | None,
+    expires: datetime | float | None,
+    tags: tuple[str, ...],
     priority: int | None,
     actor: str | None,
     as_json: bool,
@@ -38,9 +46,17 @@ def enqueue(
     text = options.json_text(input, what="input")
     by = f"cli:{options.named(actor)}"
     with database.opened() as opened:
-        due = options.moment(opened, at)
+        wanted = jobs.wanted(
+            automation,
+            text,
+            key=key,
+            at=options.moment(opened, at),
+            expires=expires,
+            priority=priority,
+            tags=tags or None,
+        )
         try:
-            enqueued = jobs.enqueue(opened, Wanted(automation, text, key, due, priority, by))
+            enqueued = jobs.enqueue(opened, msgspec.structs.replace(wanted, by=by))
         except UnknownName as error:
             raise NothingMatched(error.message, hint=error.hint) from error
     if as_json:

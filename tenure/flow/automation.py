@@ -7,11 +7,12 @@ name; its input is decoded by its own type; what code declares can be written as
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, TypeVar, cast
 
-from tenure.base import json
+from tenure.base import json, limits
 from tenure.base.backoff import Backoff
+from tenure.base.durations import Length, checked
 from tenure.base.errors import ConfigurationError
 from tenure.base.model import Declared, Event
 from tenure.flow import inputs, version
@@ -36,7 +37,8 @@ class Automation(Generic[I, O]):
         max_crashes: int = 3,
         backoff: Backoff | None = None,
         priority: int = 5,
-        tags: tuple[str, ...] = (),
+        tags: Iterable[str] = (),
+        expires: Length | None = None,
     ) -> None:
         """Read the function's types; raises ``ConfigurationError`` where it cannot be a handler."""
         if not inspect.iscoroutinefunction(fn):
@@ -44,12 +46,8 @@ class Automation(Generic[I, O]):
                 f"the automation {name!r} is not an async function",
                 hint="Write it as `async def`.",
             )
-        if not 0 <= priority <= 9 or max_attempts < 1 or max_crashes < 1:
-            raise ConfigurationError(
-                f"the automation {name!r} has priority {priority}, max_attempts {max_attempts}, "
-                f"max_crashes {max_crashes}: it could not run so",
-                hint="Priorities are 0 (first) to 9; the others are at least 1.",
-            )
+        limits.count(max_attempts, "max_attempts", most=limits.MOST_ATTEMPTS)
+        limits.count(max_crashes, "max_crashes", most=limits.MOST_ATTEMPTS)
         self.fn = fn
         self.name = name
         self.backoff = backoff or Backoff()
@@ -63,12 +61,15 @@ class Automation(Generic[I, O]):
             label=label,
             listens=listens,
             lane=lane,
-            priority=priority,
+            priority=limits.priority(priority),
             max_attempts=max_attempts,
             max_crashes=max_crashes,
             input_schema=schema,
             replaces=replaces,
-            tags=tags,
+            tags=limits.tags(tags),
+            expires=None
+            if expires is None
+            else checked(expires, "expiry", least=limits.LEAST, most=limits.LONGEST),
         )
 
     def __call__(self, *args: object, **kwargs: object) -> Awaitable[O]:

@@ -17,6 +17,7 @@ _WEEKS_AHEAD = 6
 _DUTIES: dict[str, tuple[str, dict[str, object]]] = {
     "partitions": ("chores/partitions", {"weeks": _WEEKS_AHEAD}),
     "strands": ("chores/strands", {}),
+    "expiry": ("chores/expiry", {}),
 }
 
 

@@ -58,10 +58,16 @@ def claim(
     left = [row for row in rows if row["worker_id"] is None]
     return Claimed(
         jobs=tuple(_job(row) for row in rows if row["worker_id"] is not None),
-        aside=tuple(row["id"] for row in left if row["status"] == "pending"),
+        aside=tuple(row["id"] for row in left if row["status"] == "pending" and row["fence"]),
         held=tuple(row["id"] for row in left if row["status"] == "held"),
+        expired=tuple(row["id"] for row in left if row["status"] == "pending" and not row["fence"]),
         rows=len(rows),
     )
+
+
+def expire(database: Database, jobs: Sequence[UUID]) -> int:
+    """Cancel jobs that a claim found expired; tells how many."""
+    return len(database.run("claims/expire", {"ids": list(jobs)}))
 
 
 def raise_bound(database: Database, strands: Sequence[Strand]) -> int:

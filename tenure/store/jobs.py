@@ -6,17 +6,25 @@ transaction decides whether the job exists; an unknown automation is said so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
+import psycopg
+from psycopg.rows import dict_row
 
-from tenure.store import callers
-from tenure.store.callers import AsyncConn, Conn
-from tenure.store.database import Database
+from tenure.base import limits
+from tenure.base.durations import Length, checked
+from tenure.base.errors import ConfigurationError, InvalidInput
+from tenure.base.limits import LEAST, LONGEST
+from tenure.store.database import Database, Row, statement, translated
 
 # What an index can hold with room to spare.
 KEY_LIMIT = 512
+
+Conn = psycopg.Connection[object]
+AsyncConn = psycopg.AsyncConnection[object]
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -27,7 +35,11 @@ class Enqueued(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A job to be made; ``input`` is JSON text, ``at`` the earliest moment it may run."""
+    """A job to be made; ``input`` is JSON text.
+
+    It may run from ``at``, or ``delay`` seconds from now; it is cancelled where nobody has claimed
+    it by ``expires``, or within ``expires_after`` seconds of being due.
+    """
 
     automation: str
     input: str
@@ -35,27 +47,72 @@ class Wanted(msgspec.Struct, frozen=True):
     at: datetime | None = None
     priority: int | None = None
     by: str | None = None
+    delay: float | None = None
+    expires: datetime | None = None
+    expires_after: float | None = None
+    tags: list[str] | None = None
+
+
+def wanted(
+    automation: str,
+    input: str,
+    *,
+    key: str | None = None,
+    at: datetime | None = None,
+    delay: Length | None = None,
+    expires: datetime | Length | None = None,
+    priority: int | None = None,
+    tags: Iterable[str] | None = None,
+) -> Wanted:
+    """A job to be made, as code asks for it; raises ``InvalidInput`` or ``ConfigurationError``."""
+    if key is not None and len(key) > KEY_LIMIT:
+        raise InvalidInput(
+            f"the unique key has {len(key)} characters, and {KEY_LIMIT} are kept",
+            hint="Give a digest of it.",
+        )
+    if at is not None and delay is not None:
+        raise ConfigurationError(
+            f"a time ({at.isoformat()}) and a delay ({delay}) were given: a job is due once",
+            hint="Give one of them.",
+        )
+    order = Wanted(
+        automation,
+        input,
+        key,
+        at=at and limits.moment(at),
+        priority=None if priority is None else limits.priority(priority),
+        delay=None if delay is None else checked(delay, "delay", least=0.0, most=LONGEST),
+        tags=None if tags is None else list(limits.tags(tags)),
+    )
+    if expires is None:
+        return order
+    if isinstance(expires, datetime):
+        return msgspec.structs.replace(order, expires=limits.moment(expires))
+    after = checked(expires, "expiry", least=LEAST, most=LONGEST)
+    return msgspec.structs.replace(order, expires_after=after)
 
 
 def enqueue(database: Database, wanted: Wanted) -> Enqueued:
     """Make a job in a transaction of its own."""
-    row = database.run("jobs/enqueue", _values(wanted))[0]
-    return Enqueued(UUID(row["job_id"]), row["created"])
+    return _enqueued(database.run("jobs/enqueue", msgspec.structs.asdict(wanted))[0])
 
 
 def enqueue_within(conn: Conn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
-    [(job_id, created)] = callers.run(conn, "jobs/enqueue", _values(wanted))
-    return Enqueued(UUID(str(job_id)), bool(created))
+    with translated(), conn.cursor(row_factory=dict_row) as cursor:
+        cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
+        row = cursor.fetchone()
+    return _enqueued(row or {})
 
 
 async def aenqueue_within(conn: AsyncConn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
-    [(job_id, created)] = await callers.arun(conn, "jobs/enqueue", _values(wanted))
-    return Enqueued(UUID(str(job_id)), bool(created))
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        with translated():
+            await cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
+            row = await cursor.fetchone()
+    return _enqueued(row or {})
 
 
-def _values(wanted: Wanted) -> dict[str, str | int | None]:
-    """What the statement takes: text and numbers, which every driver writes alike."""
-    values = msgspec.structs.asdict(wanted)
-    return values | {"at": wanted.at and wanted.at.isoformat()}
+def _enqueued(row: Row) -> Enqueued:
+    return Enqueued(row["job_id"], row["created"])

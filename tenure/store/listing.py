@@ -47,6 +47,7 @@ class ListedAutomation(msgspec.Struct, frozen=True):
     priority: int
     max_attempts: int
     max_crashes: int
+    expires: float | None
     replaces: str | None
     tags: tuple[str, ...]
     first_event: UUID | None

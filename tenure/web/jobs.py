@@ -20,8 +20,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.app import Automation
-from tenure.base import json
-from tenure.base.errors import InvalidInput, Refused, UnknownName, Unserialisable
+from tenure.base import json, limits
+from tenure.base.errors import (
+    ConfigurationError,
+    InvalidInput,
+    Refused,
+    UnknownName,
+    Unserialisable,
+)
+from tenure.base.limits import LEAST, LONGEST, TAG_LIMIT
 from tenure.base.text import storable
 from tenure.store import jobs, states
 from tenure.store.jobs import Wanted
@@ -46,7 +53,11 @@ class _Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input: msgspec.Raw = msgspec.Raw(b"null")
     key: Annotated[str, Meta(min_length=1)] | None = None
     at: Annotated[datetime, Meta(tz=True)] | None = None
+    delay: Annotated[float, Meta(ge=0, le=LONGEST)] | None = None
+    expires: Annotated[datetime, Meta(tz=True)] | None = None
+    expires_after: Annotated[float, Meta(ge=LEAST, le=LONGEST)] | None = None
     priority: Annotated[int, Meta(ge=0, le=9)] | None = None
+    tags: list[Annotated[str, Meta(min_length=1, max_length=TAG_LIMIT)]] | None = None
 
 
 class Jobs:
@@ -76,7 +87,16 @@ class Jobs:
         key = _key(order, request)
         text = await self._input(order)
         wanted = Wanted(
-            order.automation, text, key, order.at, order.priority, by=f"token:{bearing.owner}"
+            order.automation,
+            text,
+            key,
+            order.at,
+            order.priority,
+            by=f"token:{bearing.owner}",
+            delay=order.delay,
+            expires=order.expires,
+            expires_after=order.expires_after,
+            tags=_tags(order),
         )
         try:
             enqueued = await self._connections.run(
@@ -162,6 +182,13 @@ def _odd_order(body: bytes) -> _Order:
 
 def _no_order(error: msgspec.ValidationError) -> Refusal:
     return Refusal(422, f"the request does not fit ({error})", hint="See the API's description.")
+
+
+def _tags(order: _Order) -> list[str] | None:
+    try:
+        return None if order.tags is None else list(limits.tags(order.tags))
+    except ConfigurationError as error:
+        raise Refusal(422, error.message, hint=error.hint) from None
 
 
 def _key(order: _Order, request: Request) -> str | None:

@@ -125,6 +125,8 @@ class Dispatch:
         if claimed.aside:
             self._aside()
         self._hand_over(claimed)
+        if claimed.expired:
+            claims.expire(self._database, claimed.expired)
         full = claimed.rows >= sum(quotas.values())
         if not full:
             self._listed = float("-inf")

@@ -23,6 +23,19 @@ class Explained(msgspec.Struct):
     sentences: list[Sentence]
 
 
+def test_a_job_by_hand_may_expire_and_have_tags(tenure: Run, scene: Scene) -> None:
+    """--expires takes a moment or a length after it is due; --tag as often as there are tags."""
+    words = ("enqueue", "lead", "--at", "10m", "--expires", "5m", "--tag", "a", "--tag", "b")
+    job = uuid.UUID(tenure(*words).stdout.strip())
+    row = scene.row(job)
+    assert (row["expires_at"] - row["leased_until"], row["tags"]) == (
+        timedelta(minutes=5),
+        ["a", "b"],
+    )
+    wrong = tenure("enqueue", "lead", "--expires", "2001-01-01T00:00Z")
+    assert (wrong.exit_code, "nobody could claim it" in wrong.stderr) == (4, True)
+
+
 def test_jobs_are_listed_for_people(tenure: Run, scene: Scene) -> None:
     """The list has a line a job, with its whole id and its state, and no colour off a terminal."""
     job = scene.enqueue()

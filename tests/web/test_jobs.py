@@ -55,6 +55,29 @@ def test_a_job_is_made_as_it_was_ordered(running: Running, database: Database, t
     assert json.loads(row["input"]) == {"a": [1, 2.5]}
 
 
+def test_an_order_may_wait_expire_and_have_tags(
+    running: Running, database: Database, token: str
+) -> None:
+    """A delay counts from now, an expiry from when the job is due; bad ones are refused."""
+    wanted = {"delay": 60, "expires_after": 30, "tags": ["a", "b"]}
+    assert order(running, token, wanted).status_code == 201
+    [row] = database.execute(
+        "select extract(epoch from leased_until - created_at)::float8 as delay,"
+        " extract(epoch from expires_at - leased_until)::float8 as expires, tags from tenure.jobs"
+    )
+    assert (round(row["delay"]), row["expires"], row["tags"]) == (60, 30.0, ["a", "b"])
+    for odd in (
+        {"delay": -1},
+        {"expires_after": 0},
+        {"expires": "2001-01-01T00:00:00Z"},
+        {"tags": [""]},
+        {"tags": ["a\u0000b"]},
+        {"at": "2031-05-01T12:00:00Z", "delay": 1},
+    ):
+        assert order(running, token, odd).status_code == 422, odd
+    assert jobs(database) == 1
+
+
 def test_the_same_key_makes_one_job(running: Running, database: Database, token: str) -> None:
     """In the order or in the header, the key's second job is the first one, told with 200."""
     first = order(running, token, {"key": "k1"})

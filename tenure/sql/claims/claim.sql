@@ -1,22 +1,19 @@
 -- Claims up to a quota of jobs from each strand, with all a handler needs at a first run.
 -- Parameters: worker uuid, lease seconds, strands int[], quotas int[], quarantine boolean.
--- Returns: a row for each row locked; worker_id null where it went aside or is held instead.  Its own
---   lapsed jobs a worker simply takes again: it was away, and came back.
+-- Returns: a row for each row locked; worker_id null where it went aside, is held instead, or has
+--   expired unclaimed (fence 0).
 -- Locks: jobs, SKIP LOCKED; limits stop the locking node, so rows locked = rows returned.
 -- Index: jobs_claimable, an equality on strand and priority and a range on leased_until.
 -- Zero rows: the strands are empty, or others are claiming them.
 with turned as (
     update tenure.jobs as j
        set previous_worker = j.worker_id,
-           worker_id = case when coalesce(j.worker_id = %(worker)s, true)
-                              or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
+           worker_id = case when tenure.taken(j, %(worker)s, %(quarantine)s)
                             then %(worker)s::uuid end,
-           claimed_at = case when coalesce(j.worker_id = %(worker)s, true)
-                               or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
+           claimed_at = case when tenure.taken(j, %(worker)s, %(quarantine)s)
                              then tenure.clock() end,
            heartbeat_at = tenure.clock(),
-           fence = j.fence + (coalesce(j.worker_id = %(worker)s, true)
-                              or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun'))::integer,
+           fence = j.fence + tenure.taken(j, %(worker)s, %(quarantine)s)::integer,
            crash_count = j.crash_count + (j.worker_id is not null)::integer,
            quarantine_crashes = j.quarantine_crashes
                + (coalesce(j.worker_id <> %(worker)s, false)
@@ -25,8 +22,7 @@ with turned as (
                           and tenure.turn(j, %(quarantine)s) = 'hold'
                          then 'held' else 'pending' end,
            leased_until = case
-               when coalesce(j.worker_id = %(worker)s, true)
-                    or tenure.turn(j, %(quarantine)s) in ('adopt', 'rerun')
+               when tenure.taken(j, %(worker)s, %(quarantine)s)
                     then tenure.clock() + make_interval(secs => %(lease)s)
                when tenure.turn(j, %(quarantine)s) = 'hold' then 'infinity'::timestamptz
                else tenure.clock() end,

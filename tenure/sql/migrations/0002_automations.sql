@@ -11,6 +11,7 @@ create table tenure.automations (
     priority smallint not null default 5,
     max_attempts integer not null default 10,
     max_crashes integer not null default 3,
+    expires double precision,
     input_schema json,
     replaces text,
     tags text[] not null default '{}',
@@ -18,8 +19,11 @@ create table tenure.automations (
     declared_at timestamptz not null default tenure.clock(),
     declared_by text,
     constraint stage_is_known check (stage in ('dry_run', 'shadow', 'live')),
-    constraint priority_is_one_digit check (priority between 0 and 9)
+    constraint priority_is_one_digit check (priority between 0 and 9),
+    constraint expires_is_a_length_of_time check (expires > 0)
 );
+comment on column tenure.automations.expires is
+    'Seconds after a job became due in which it must be claimed; null: it waits for ever';
 comment on column tenure.automations.first_event is
     'Where Tenure took over from the old system: earlier events belong to it';
 

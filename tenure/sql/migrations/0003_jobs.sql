@@ -43,6 +43,7 @@ create table tenure.jobs (
     claimed_at timestamptz,
     heartbeat_at timestamptz,
     created_at timestamptz not null default tenure.clock(),
+    expires_at timestamptz,
     strand integer not null,
     home integer not null,
     fence integer not null default 0,
@@ -87,6 +88,13 @@ comment on column tenure.jobs.leased_until is
 -- leased_until, in order.  Held rows stay out.
 create index jobs_claimable on tenure.jobs (strand, priority, leased_until)
     where status = 'pending';
+
+comment on column tenure.jobs.expires_at is
+    'A job that nobody has claimed by then is cancelled; a first claim ends its meaning';
+
+-- Those that may yet expire unclaimed; a claim takes a job out of it.
+create index jobs_expiring on tenure.jobs (expires_at)
+    where expires_at is not null and fence = 0 and status = 'pending';
 
 create table tenure.finished_jobs (
     id uuid not null,

@@ -29,7 +29,7 @@ create function tenure.strand_of(p_automation text, p_lane text, p_live boolean)
 create function tenure.make_job(
         p_automation tenure.automations, p_event uuid, p_input json, p_at timestamptz,
         p_priority smallint, p_unique_key text, p_tags text[], p_created_by text, p_id uuid,
-        p_replay_of uuid)
+        p_replay_of uuid, p_expires timestamptz default null)
     returns uuid
     language plpgsql volatile
     as $$
@@ -39,20 +39,27 @@ create function tenure.make_job(
             when p_automation.stage = 'shadow' and p_event is not null then 'shadow'
             else 'dry_run' end;
         v_due constant timestamptz := coalesce(p_at, tenure.clock());
+        v_expires constant timestamptz :=
+            coalesce(p_expires, v_due + make_interval(secs => p_automation.expires));
         v_strand integer := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
     begin
         -- Drivers read no other times: one such row would spoil every listing.
         if v_due not between timestamptz '1970-01-01' and timestamptz '9999-01-01' then
             raise exception 'the time % is out of reach: a job cannot be due then', v_due
                 using errcode = 'TN002', hint = 'Give a time between the years 1970 and 9998.';
+        elsif v_expires <= v_due or v_expires >= timestamptz '9999-01-01' then
+            raise exception 'the job would expire at % and be due at %: nobody could claim it',
+                            v_expires, v_due
+                using errcode = 'TN002', hint = 'Let it expire later than it is due.';
         end if;
         if v_strand is null then
             perform tenure.open_lane(p_automation.name, p_automation.lane);
             v_strand := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
         end if;
-        insert into tenure.jobs (id, event_id, replay_of, leased_until, strand, home, priority,
-                                 mode, automation, version, lane, unique_key, created_by, tags)
-        values (p_id, p_event, p_replay_of, v_due, v_strand, v_strand,
+        insert into tenure.jobs (id, event_id, replay_of, leased_until, expires_at, strand, home,
+                                 priority, mode, automation, version, lane, unique_key, created_by,
+                                 tags)
+        values (p_id, p_event, p_replay_of, v_due, v_expires, v_strand, v_strand,
                 coalesce(p_priority, p_automation.priority), v_mode, p_automation.name,
                 p_automation.version, p_automation.lane, p_unique_key, p_created_by,
                 coalesce(p_tags, p_automation.tags));
@@ -70,18 +77,37 @@ create function tenure.actor() returns text
     language sql stable
     as $$ select coalesce(nullif(current_setting('tenure.actor', true), ''), 'sql:' || session_user) $$;
 
+-- When a job is due: at a time, or after a delay from now.
+create function tenure.due_at(at timestamptz, delay interval) returns timestamptz
+    language plpgsql volatile
+    as $$
+    begin
+        if at is not null and delay is not null then
+            raise exception 'a time (%) and a delay (%) were given: a job is due once', at, delay
+                using errcode = 'TN002', hint = 'Give one of them.';
+        elsif delay not between interval '0' and interval '1000 years' then
+            raise exception 'the delay % is out of reach: a job cannot be due then', delay
+                using errcode = 'TN002', hint = 'Give a delay from 0 to 1000 years.';
+        end if;
+        return coalesce(at, tenure.clock() + coalesce(delay, interval '0'));
+    end
+    $$;
+
 -- Enqueues one job and tells its id and whether this call created it.  An unknown automation raises
--- TN001.  A key that is taken answers with the job that holds it.
+-- TN001.  A key that is taken answers with the job that holds it.  Due at a time, or after a delay;
+-- cancelled where nobody has claimed it by the time it expires, or so long after it was due.
 create function tenure.enqueue(
         automation text, input json default null, key text default null,
         at timestamptz default null, priority integer default null, tags text[] default null,
-        created_by text default null)
+        created_by text default null, delay interval default null,
+        expires timestamptz default null, expires_after interval default null)
     returns table (job_id uuid, created boolean)
     language plpgsql volatile
     as $$
     declare
         v_automation tenure.automations;
         v_id constant uuid := tenure.uuid7();
+        v_due constant timestamptz := tenure.due_at(enqueue.at, enqueue.delay);
         v_holder uuid;
     begin
         select a.* into v_automation from tenure.automations as a where a.name = enqueue.automation;
@@ -108,9 +134,10 @@ create function tenure.enqueue(
                 return;
             end if;
         end if;
-        perform tenure.make_job(v_automation, null, coalesce(enqueue.input, 'null'::json), enqueue.at,
+        perform tenure.make_job(v_automation, null, coalesce(enqueue.input, 'null'::json), v_due,
                                 enqueue.priority::smallint, enqueue.key, enqueue.tags,
-                                coalesce(enqueue.created_by, tenure.actor()), v_id, null);
+                                coalesce(enqueue.created_by, tenure.actor()), v_id, null,
+                                coalesce(enqueue.expires, v_due + enqueue.expires_after));
         return query select v_id, true;
     end
     $$;

@@ -21,6 +21,17 @@ create function tenure.turn(j tenure.jobs, p_quarantine boolean) returns text
             else 'rerun' end
     $$;
 
+-- Whether a claim takes the row it found.  Its own lapsed jobs a worker simply takes again: it was
+-- away, and came back.  What expired before anybody claimed it is taken by nobody.
+create function tenure.taken(j tenure.jobs, p_worker uuid, p_quarantine boolean) returns boolean
+    language sql stable
+    as $$
+        select case
+            when j.worker_id is null then j.fence > 0 or coalesce(j.expires_at > tenure.now(), true)
+            when j.worker_id = p_worker then true
+            else tenure.turn(j, p_quarantine) in ('adopt', 'rerun') end
+    $$;
+
 -- Committed dues lower next_at; then the open strands of known automations whose time has come, from
 -- after a position the worker remembers, with the units that the lane's budgets have free for any
 -- call; those for some calls alone are the gate's to ask.

@@ -137,9 +137,13 @@ create function tenure.explain_state(j tenure.all_jobs)
             when 'failed' then format('Failed for good at %s (failures: %s): %s',
                 tenure.said_at(x.since), j.failure_count, tenure.said_error(j.error_class, j.error))
             when 'cancelled' then format('Cancelled at %s%s.', tenure.said_at(x.since), (
+                select ': ' || j.error where j.error_class = 'Expired'
+                union all
                 select concat(' by ', a.actor, ': ' || a.reason) from tenure.audit as a
                  where a.target = 'job:' || j.id::text and a.act = 'job.cancel'
-                 order by a.id desc limit 1))
+                   and j.error_class is null
+                   and a.id = (select max(b.id) from tenure.audit as b
+                                where b.target = a.target and b.act = a.act)))
             end
           from (select j.id) as one
           left join tenure.strands as s on s.id = j.strand

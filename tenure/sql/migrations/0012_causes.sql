@@ -137,6 +137,11 @@ create function tenure.explain_waits(j tenure.all_jobs)
                         else 'until somebody resumes it' end)
           from s where j.state = 'waiting' and s.paused_until > tenure.now()
         union all
+        select j.expires_at, format('It expires at %s (in %s): if nobody has claimed it by then it is '
+                   'cancelled.', tenure.said_at(j.expires_at),
+                   tenure.said_for(j.expires_at - tenure.now()))
+         where j.status = 'pending' and j.expires_at is not null
+        union all
         select b.closed_since, format('The budget %s. It has room again by itself.',
                                       tenure.said_budget(b))
           from s join tenure.budgets as b
