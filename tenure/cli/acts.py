@@ -1,4 +1,4 @@
-"""``tenure retry`` and ``tenure cancel``: acts on jobs, one by one or many.
+"""``tenure retry``, ``tenure replay`` and ``tenure cancel``: acts on jobs, one by one or many.
 
 Promises: each job is an act of its own, with its audit row; many are said and asked for before
 anything is done; what was refused is told beside what was done, and the exit code says so.
@@ -43,6 +43,25 @@ def retry(
         return f"retried (it was {was})"
 
     _each(jobs, act, verb="Retry", yes=yes, as_json=as_json)
+
+
+@click.command()
+@click.argument("jobs", type=options.JOB, nargs=-1, required=True, metavar="JOB…")
+@_reason
+@options.actor
+@options.sure
+@options.as_json
+def replay(
+    *, jobs: tuple[UUID, ...], reason: str | None, actor: str | None, yes: bool, as_json: bool
+) -> None:
+    """Make new jobs of what old ones ran on: with new keys, and so with their effects again."""
+    name = options.named(actor)
+
+    def act(opened: Database, job: UUID) -> str:
+        new = controls.replay(opened, job, actor=name, reason=reason, origin=options.ORIGIN)
+        return f"replayed as {new}"
+
+    _each(jobs, act, verb="Replay", yes=yes, as_json=as_json)
 
 
 @click.command()

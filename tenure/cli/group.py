@@ -36,6 +36,7 @@ COMMANDS = {
     "jobs": Place("jobs", "jobs", "List jobs."),
     "explain": Place("explain", "explain", "Say what a job did, waits for, and would send again."),
     "retry": Place("acts", "retry", "Bring failed or held jobs back, with their keys."),
+    "replay": Place("acts", "replay", "Run what jobs ran on once more, with new keys."),
     "cancel": Place("acts", "cancel", "Cancel jobs."),
     "hold": Place("hold", "hold", "List the questions of held jobs, and answer them."),
     "automation": Place("automation", "automation", "List automations, or show one."),

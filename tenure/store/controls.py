@@ -1,4 +1,4 @@
-"""What an operator does to one job: retry, cancel, hold.
+"""What an operator does to one job: retry, replay, cancel, hold.
 
 Called by the command line and the control API.  Promises: one act is one statement with its audit
 row; no act changes a fence; what the state of things forbids raises and changes nothing.
@@ -27,6 +27,23 @@ def retry(
     """
     row = _act(database, "controls/retry", job, actor, reason, origin=origin)
     return cast("Literal['failed', 'held']", row["was"])
+
+
+def replay(
+    database: Database,
+    job: UUID,
+    *,
+    actor: str,
+    reason: str | None = None,
+    origin: str = "sql",
+) -> UUID:
+    """Make a new job of an old one's event or input, with new keys; tells the new job's id.
+
+    Its mode is that of the automation's present stage.  Raises ``Refused`` where what the old one
+    ran on is no longer kept, ``NothingMatched`` where there is no such job.
+    """
+    row = _act(database, "controls/replay", job, actor, reason, origin=origin)
+    return cast("UUID", row["became"])
 
 
 def cancel(

@@ -1,4 +1,4 @@
-"""``tenure retry`` and ``tenure cancel``."""
+"""``tenure retry``, ``tenure replay`` and ``tenure cancel``."""
 
 from __future__ import annotations
 
@@ -38,6 +38,16 @@ def test_a_job_is_cancelled_or_its_worker_asked(tenure: Run, scene: Scene) -> No
     ready = scene.enqueue()
     assert tenure("cancel", ready).stdout == f"{ready} cancelled\n"
     assert tenure("cancel", running.id).stdout == f"{running.id} asked of its worker\n"
+
+
+def test_a_job_is_replayed_as_a_new_one(tenure: Run, scene: Scene) -> None:
+    """A replay says which job it made, and that one says what it is a replay of."""
+    job = failed(scene)
+    done = tenure("replay", job, "--as", "bob", "--json")
+    [row] = told(done, list[Row])
+    new = uuid.UUID(str(row["done"]).removeprefix("replayed as "))
+    assert scene.row(new)["replay_of"] == job
+    assert f"by bob as a replay of {job}" in tenure("explain", new).stdout
 
 
 def test_many_are_not_acted_on_unasked(tenure: Run, scene: Scene) -> None:

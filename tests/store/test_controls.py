@@ -291,6 +291,6 @@ def test_an_act_in_plain_sql_is_done_in_the_callers_name(database: Database) -> 
     job = scene.enqueue()
     with database.transaction():
         database.execute("select set_config('tenure.actor', 'ann', true)")
-        database.execute("select tenure.cancel_job(%(job)s)", {"job": job})
+        database.execute("select tenure.cancel(%(job)s)", {"job": job})
     [row] = scene.audit(f"job:{job}")
     assert (row["actor"], row["origin"]) == ("ann", "sql")

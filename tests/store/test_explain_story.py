@@ -117,7 +117,7 @@ def test_evidence_is_told_and_counted_in(database: Database) -> None:
 
 
 def test_a_dry_run_says_that_it_sent_nothing(database: Database) -> None:
-    """A suppressed call is told as what it is, and a replay would send nothing either."""
+    """A suppressed call is told as what it is; whether a replay sends it is for today's stage."""
     scene = Scene(database, stage="dry_run")
     job = scene.running()
     call = scene.asked(job, "create-deal")
@@ -133,8 +133,13 @@ def test_a_dry_run_says_that_it_sent_nothing(database: Database) -> None:
     records.calls(database, scene.worker, [records.Closed(call, [], 0.0, outcome)])
     assert "suppressed, a stand-in answered (200). Key" in said(database, job.id, "call")
     assert said(database, job.id, "replay") == (
-        "A replay would be a new job; it would send nothing that changes anything, as this one "
-        "sent nothing."
+        "A replay would be a new job in mode dry_run, as lead now stands: it would send nothing "
+        "that changes anything."
+    )
+    database.execute("update tenure.automations set stage = 'live'")
+    assert said(database, job.id, "replay") == (
+        "A replay would be a new job with new keys: it would have these effects for the first "
+        "time: create-deal (POST /deals to crm)."
     )
 
 

@@ -143,7 +143,7 @@ def test_a_job_that_a_person_stopped_says_who_and_why(
     meeting.wait_for("here")
     rows.until(waiting, "waiting")
     rows.read("select tenure.hold_job(%(id)s, 'look at it first', 'ada')", id=waiting)
-    rows.read("select tenure.cancel_job(%(id)s, 'no longer wanted', 'ada')", id=running)
+    rows.read("select tenure.cancel(%(id)s, 'no longer wanted', 'ada')", id=running)
     rows.until(running, "cancelled")
     held, cancelled = _told(rows, waiting), _told(rows, running)
     assert held["state"][0].startswith("Held since ")

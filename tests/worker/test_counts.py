@@ -110,7 +110,7 @@ def test_a_retry_goes_on_counting_from_where_it_was(odd: Rows, database_url: str
 @pytest.mark.parametrize(
     ("act", "counts"),
     [
-        ("cancel_job", Counts("cancelled", 1, 0, 0, 1, ("cancel",))),
+        ("cancel", Counts("cancelled", 1, 0, 0, 1, ("cancel",))),
         ("hold_job", Counts("held", 1, 0, 0, 1, ("hold",))),
     ],
 )
@@ -134,7 +134,7 @@ def test_an_operators_act_is_taken_up_by_the_worker(
 
 def _act(odd: Rows, act: str, job: UUID) -> str:
     texts = {
-        "cancel_job": "select tenure.cancel_job(%(id)s, 'test', 'test') as became",
+        "cancel": "select tenure.cancel(%(id)s, 'test', 'test') as became",
         "hold_job": "select tenure.hold_job(%(id)s, 'test', 'test') as became",
     }
     return str(odd.one(texts[act], id=job)["became"])
@@ -150,7 +150,7 @@ def _lapsed(odd: Rows, hand: Hand, clock: Clock) -> Job:
 @pytest.mark.parametrize(
     ("act", "counts"),
     [
-        ("cancel_job", Counts("cancelled", 1, 0, 1, 0, ("crash",))),
+        ("cancel", Counts("cancelled", 1, 0, 1, 0, ("crash",))),
         ("hold_job", Counts("held", 1, 0, 1, 0, ("crash",))),
     ],
 )

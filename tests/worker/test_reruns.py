@@ -74,7 +74,7 @@ def test_a_cancel_lets_a_call_under_way_end_and_keeps_its_answer(
         start()
         gate.wait_arrived()
         seen = rows.one("select last_seen from tenure.workers")["last_seen"]
-        rows.read("select tenure.cancel_job(%(id)s, 'test', 'test')", id=job)
+        rows.read("select tenure.cancel(%(id)s, 'test', 'test')", id=job)
         until(
             lambda: rows.one("select last_seen from tenure.workers")["last_seen"] > seen,
             "its worker has heard of it",

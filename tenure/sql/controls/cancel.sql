@@ -4,4 +4,4 @@
 -- Locks: the job; released with this statement.
 -- Index: the primary keys.
 -- Zero rows: never; it raises TN002 (refused), TN003 (no such job).
-select tenure.cancel_job(%(job)s, %(reason)s, %(actor)s, %(origin)s) as became
+select tenure.cancel(%(job)s, %(reason)s, %(actor)s, %(origin)s) as became

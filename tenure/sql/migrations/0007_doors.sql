@@ -24,6 +24,22 @@ create function tenure.strand_of(p_automation text, p_lane text, p_live boolean)
            and not s.quarantine
     $$;
 
+-- The mode of a job that would be made now.
+create function tenure.mode_at(stage text, event uuid) returns text
+    language sql immutable parallel safe
+    as $$
+        select case when stage = 'live' then 'live'
+                    when stage = 'shadow' and event is not null then 'shadow'
+                    else 'dry_run' end
+    $$;
+
+create function tenure.mode_now(automation text, event uuid) returns text
+    language sql stable
+    as $$
+        select tenure.mode_at(
+            (select a.stage from tenure.automations as a where a.name = mode_now.automation), event)
+    $$;
+
 -- One job of one automation.  The strand row is read, never written: an enqueue left uncommitted
 -- holds up nobody else's.
 create function tenure.make_job(
@@ -34,10 +50,7 @@ create function tenure.make_job(
     language plpgsql volatile
     as $$
     declare
-        v_mode constant text := case
-            when p_automation.stage = 'live' then 'live'
-            when p_automation.stage = 'shadow' and p_event is not null then 'shadow'
-            else 'dry_run' end;
+        v_mode constant text := tenure.mode_at(p_automation.stage, p_event);
         v_due constant timestamptz := coalesce(p_at, tenure.clock());
         v_expires constant timestamptz :=
             coalesce(p_expires, v_due + make_interval(secs => p_automation.expires));

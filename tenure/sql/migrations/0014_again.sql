@@ -89,15 +89,24 @@ create function tenure.explain_next(j tenure.all_jobs)
         select a.n, 'retry', a.at, a.sentence from tenure.explain_again(j) as a
         union all
         select 1, 'replay', null, case
-            when j.mode <> 'live' then 'A replay would be a new job; it would send nothing that '
-                'changes anything, as this one sent nothing.'
-            else coalesce('A replay would be a new job with new keys: it would have these effects a '
-                'second time: ' || r.effects || '.', 'A replay would be a new job with new '
-                'keys; this one had no effect that it could repeat.') end
-          from (select string_agg(format('%s (%s to %s)', s.step, s.operation, s.provider), ', '
-                                  order by s.first_at, s.step) as effects
-                  from tenure.last_sends(j.id) as s
-                 where not s.safe and s.state in ('done', 'sending', 'unknown')) as r
+            when r.mode <> 'live' then format('A replay would be a new job in mode %s, as %s now '
+                'stands: it would send nothing that changes anything.', r.mode, j.automation)
+            when r.again is null and r.anew is null then 'A replay would be a new job with new '
+                'keys; this one had no effect that it could repeat.'
+            else 'A replay would be a new job with new keys: it would have these effects'
+                || coalesce(' a second time: ' || r.again, '') || case when r.again is not null
+                and r.anew is not null then '; and these' else '' end
+                || coalesce(' for the first time: ' || r.anew, '') || '.' end
+          from (select tenure.mode_now(j.automation, j.event_id) as mode,
+                       string_agg(e.said, ', ' order by e.first_at, e.step)
+                           filter (where e.state <> 'suppressed') as again,
+                       string_agg(e.said, ', ' order by e.first_at, e.step)
+                           filter (where e.state = 'suppressed') as anew
+                  from (select s.step, s.first_at, s.state,
+                               format('%s (%s to %s)', s.step, s.operation, s.provider) as said
+                          from tenure.last_sends(j.id) as s
+                         where not s.safe
+                           and s.state in ('done', 'sending', 'unknown', 'suppressed')) as e) as r
     $$;
 
 -- All that is said of one job, in the order in which it is read.  Planned by itself, with the job's
