@@ -167,6 +167,8 @@ class Live:
         """Trust what the system trusts unless ``tls`` is given; durations are seconds."""
         self._tls = tls or ssl.create_default_context()
         self._tls.set_alpn_protocols(["http/1.1"])
+        # Python may ask OpenSSL to take a connection that was cut for one that was ended.
+        self._tls.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
         self._now = now
         self._connect_within = connect_within
         self._pool = Pool(now, idle)
