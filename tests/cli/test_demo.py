@@ -46,17 +46,20 @@ class Told(msgspec.Struct):
     explanation: list[str]
 
 
+_DEMO = [sys.executable, "-m", "tenure", "demo"]
+
+
 class Demo:
     """One demo, running, and every process that came of it."""
 
     def __init__(self, folder: Path, *arguments: str, url: str = "") -> None:
-        """Start it; ``url`` is a database to use."""
+        """Start it as a shell does in its background, deaf to SIGINT; on a database, or its own."""
         self._mark = uuid.uuid4().hex
         self._errors = folder / f"{self._mark}.err"
         environ = clean(dict(os.environ)) | {"PYTHONPATH": str(ROOT), _MARK: self._mark}
         with self._errors.open("w") as errors:
             self.popen = subprocess.Popen(
-                [sys.executable, "-m", "tenure", "demo", *arguments],
+                ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *_DEMO, *arguments],
                 env=environ | ({"TENURE_DATABASE_URL": url} if url else {}),
                 cwd=folder,
                 stdin=subprocess.DEVNULL,

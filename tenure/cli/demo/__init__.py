@@ -62,6 +62,8 @@ def demo(*, seconds: float, seed: int, as_json: bool, keep: bool, tighten: dict[
     from tenure.cli.demo.play import play  # noqa: PLC0415  as said above
     from tenure.cli.demo.scene import Scene  # noqa: PLC0415  as said above
 
+    # A shell starts what runs in its background deaf to SIGINT, which is how both ends come about.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     scene = Scene(
         url=os.environ.get("TENURE_DATABASE_URL", ""),
