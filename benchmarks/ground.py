@@ -13,6 +13,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -24,7 +25,7 @@ from tenure.store.database import Database
 
 
 @contextlib.contextmanager
-def server() -> Iterator[str]:
+def server(shared_buffers: str = "128MB") -> Iterator[str]:
     """The address of a server: the one in TENURE_BENCH_URL, else an embedded one."""
     given = os.environ.get("TENURE_BENCH_URL")
     if given:
@@ -32,7 +33,7 @@ def server() -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory(prefix="tenure-bench-") as folder:
         Path(folder).chmod(0o711)
-        with start(Path(folder) / "t") as embedded:
+        with start(Path(folder) / "t", shared_buffers=shared_buffers) as embedded:
             yield embedded.url
 
 
@@ -54,7 +55,12 @@ def database(url: str) -> Iterator[Database]:
 
 def postmaster(own: Database) -> int:
     """The process id of the server's first process."""
-    status = Path(f"/proc/{own.connect().info.backend_pid}/stat").read_text(encoding="utf-8")
+    return postmaster_of(own.connect())
+
+
+def postmaster_of(conn: psycopg.Connection[Any]) -> int:
+    """The parent of the process that serves a connection."""
+    status = Path(f"/proc/{conn.info.backend_pid}/stat").read_text(encoding="utf-8")
     return int(status.rpartition(")")[2].split()[1])
 
 
