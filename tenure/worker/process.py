@@ -213,8 +213,8 @@ class Process:
     def _told(self, renewals: Sequence[Renewal]) -> None:
         for renewal in renewals:
             run = self._runner.runs.get(renewal.job)
-            if run is None or run.job.fence != self._held.get(renewal.job):
-                continue
+            if run is None or run.closed or run.job.fence != self._held.get(renewal.job):
+                continue  # its end, on its way or done, is what the row says
             if renewal.said == "lost":
                 log.warning("job %s: its lease was lost", renewal.job)
                 self._unwind(run, Suspension("lost"))

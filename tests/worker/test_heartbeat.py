@@ -6,6 +6,7 @@ from tests.conftest import Clock
 from tests.kit.automations import Order
 from tests.kit.facts import until
 from tests.kit.meeting import Meeting
+from tests.kit.pgproxy import Proxy
 from tests.kit.rows import Rows
 from tests.stories.conftest import Start
 
@@ -40,3 +41,22 @@ def test_rows_that_came_before_their_partition_stay_in_the_default(
     assert len(made) == 1
     kept = rows.read("select tableoid::regclass::text as place from tenure.inputs")
     assert kept == [{"place": "tenure.inputs_kept"}]
+
+
+def test_a_claim_that_has_just_ended_is_not_called_lost(
+    start: Start, rows: Rows, proxy: Proxy
+) -> None:
+    """While the answer to its end is on the way, the heartbeat finds no row, and blames nobody."""
+    ended = proxy.at("ends/finish", "after", hold=True)
+    job = rows.enqueue("stand", Order(3))
+    worker = start(proxy.url, lease=3.0)
+    ended.wait_met()
+    asked = proxy.at("leases/renew", "before", of=job.bytes)
+    again = proxy.at("leases/renew", "before", 2, of=job.bytes)
+    asked.wait_met()
+    again.wait_met()  # by now the first one's answer was told
+    ended.release()
+    next_ = rows.enqueue("stand", Order(4))
+    rows.until(next_, "succeeded")
+    assert rows.job(job)["state"] == "succeeded"
+    assert not worker.said("lost")
