@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from tenure.base.http import Response
     from tenure.base.model import Event
     from tenure.base.secrets import Basic, Bearer, Header, env, file
+    from tenure.base.ticks import Tick
     from tenure.flow.context import Context, current
     from tenure.flow.http import Http
     from tenure.flow.provider import Provider
+    from tenure.flow.schedule import Schedule
     from tenure.flow.signals import Defer, Fail, Hold, Retry
     from tenure.flow.source import Source
     from tenure.store.jobs import Enqueued
@@ -47,9 +49,11 @@ __all__ = [
     "Provider",
     "Response",
     "Retry",
+    "Schedule",
     "Source",
     "Tenure",
     "TenureError",
+    "Tick",
     "current",
     "env",
     "file",
@@ -64,9 +68,11 @@ _ROOMS = {
     "base.http": ("Response",),
     "base.model": ("Event",),
     "base.secrets": ("Basic", "Bearer", "Header", "env", "file"),
+    "base.ticks": ("Tick",),
     "flow.context": ("Context", "current"),
     "flow.http": ("Http",),
     "flow.provider": ("Provider",),
+    "flow.schedule": ("Schedule",),
     "flow.signals": ("Defer", "Fail", "Hold", "Retry"),
     "flow.source": ("Source",),
     "store.jobs": ("Enqueued",),

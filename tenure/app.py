@@ -10,10 +10,11 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Generic, TypeVar, cast, overload
 
+from tenure.base import schedules
 from tenure.base import settings as base_settings
 from tenure.base.backoff import Backoff
 from tenure.base.budget import Budget
@@ -34,6 +35,7 @@ from tenure.flow import run as runs
 from tenure.flow import source as sources
 from tenure.flow.carriers import Auth
 from tenure.flow.provider import Allowance, Provider
+from tenure.flow.schedule import Schedule
 from tenure.flow.source import Source
 from tenure.store import jobs
 from tenure.store.database import Database
@@ -42,7 +44,7 @@ from tenure.store.jobs import AsyncConn, Conn, Enqueued, Wanted
 I = TypeVar("I")  # noqa: E741  the input's type
 O = TypeVar("O")  # noqa: E741  the result's type
 
-Listens = Source | str | Sequence[Source | str]
+Listens = Source | Schedule | str | Sequence[Source | Schedule | str]
 
 
 class Automation(automations.Automation[I, O], Generic[I, O]):
@@ -149,6 +151,7 @@ class Tenure:
         self.automations: dict[str, Automation[object, object]] = {}
         self.providers: dict[str, Provider] = {}
         self.sources: dict[str, Source] = {}
+        self.schedules: dict[str, Schedule] = {}
 
     @property
     def settings(self) -> Settings:
@@ -211,9 +214,49 @@ class Tenure:
         ``event_key`` says what makes two deliveries one event: the scheme's own id, a header
         (``header:X-Delivery``), a path of the body (``body:data.id``), or None: nothing does.
         """
-        self._once("source", name, self.sources)
+        self._once("source", name, [*self.sources, *self.schedules])
         declared = sources.declare(name, scheme=scheme, secret=secret, event_key=event_key)
         self.sources[name] = declared
+        return declared
+
+    def schedule(
+        self,
+        name: str,
+        *,
+        cron: str | None = None,
+        every: float | timedelta | None = None,
+        at: datetime | None = None,
+        zone: str | None = None,
+        anchor: datetime | None = None,
+        misfire: schedules.Misfire = "one",
+        limit: int | None = None,
+    ) -> Schedule:
+        """Declare a source of ticks, by exactly one of ``cron``, ``every`` and ``at``.
+
+        ``cron``: five fields on the wall clock of ``zone`` (UTC).  Where it names its hours, a time
+        ticks once a day: right after the gap where the day lacks it, at the first of two where the
+        day has it twice; with ``*`` for the hours it follows the clock as it goes.
+        ``every``: seconds or a timedelta, counted from ``anchor`` (1970-01-01 UTC), not from a
+        start.  ``at``: once, at a datetime with a zone that is still to come.
+        ``misfire`` decides over ticks found more than a minute late: ``skip`` them, make the newest
+        ``one`` unless one is on time, or ``all`` up to the newest ``limit`` (100).
+        """
+        sources.check_name("schedule", name)
+        self._once("schedule", name, [*self.sources, *self.schedules])
+        declared = Schedule(
+            name,
+            schedules.intent(
+                name,
+                cron=cron,
+                every=every,
+                at=at,
+                zone=zone,
+                anchor=anchor,
+                misfire=misfire,
+                limit=limit,
+            ),
+        )
+        self.schedules[name] = declared
         return declared
 
     @overload
@@ -255,10 +298,10 @@ class Tenure:
     ) -> Automation[object, O] | Callable[[Callable[..., Awaitable[O]]], Automation[object, O]]:
         """Declare an automation; its name is the function's unless it is given one.
 
-        ``on``: the sources it listens to; ``lane``: the provider it is dispatched under;
-        ``replaces``: the old system's workflow, as ``n8n:lead``; ``version``: a label beside the
-        hash; ``priority`` 0 first to 9; ``expires``: a job that nobody has claimed so long after it
-        became due is cancelled.
+        ``on``: the sources and schedules it listens to; ``lane``: the provider it is dispatched
+        under; ``replaces``: the old system's workflow, as ``n8n:lead``; ``version``: a label beside
+        the hash; ``priority`` 0 first to 9; ``expires``: a job that nobody has claimed so long
+        after it became due is cancelled.
         """
 
         def declare(handler: Callable[..., Awaitable[O]]) -> Automation[object, O]:
@@ -285,11 +328,12 @@ class Tenure:
 
     def check(self) -> None:
         """Raise ``UnknownName`` where an automation listens to a source nobody declared."""
+        known = [*self.sources, *self.schedules]
         for automation in self.automations.values():
             for listened in automation.declared.listens:
                 source = listened.partition("#")[0]
-                if source not in self.sources:
-                    raise UnknownName.of("source", source, self.sources)
+                if source not in known:
+                    raise UnknownName.of("source", source, known)
 
     def _once(self, kind: str, name: str, known: Iterable[str]) -> None:
         if name in known:
@@ -300,5 +344,5 @@ class Tenure:
 
 
 def _listens(on: Listens) -> tuple[str, ...]:
-    each = [on] if isinstance(on, Source | str) else list(on)
-    return tuple(item.name if isinstance(item, Source) else item for item in each)
+    each = [on] if isinstance(on, Source | Schedule | str) else list(on)
+    return tuple(item if isinstance(item, str) else item.name for item in each)

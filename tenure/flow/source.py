@@ -47,11 +47,7 @@ def declare(
     ``event_key``: ``header:NAME`` or ``body:PATH`` in place of what the scheme says; None: each
     delivery is an event, however often it comes.
     """
-    if not name or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
-        raise ConfigurationError(
-            f"a source cannot be named {name!r}: the name is part of its address",
-            hint="Use letters, digits, dots, dashes and underscores.",
-        )
+    check_name("source", name)
     known = schemes.preset(scheme)
     secrets = (secret,) if isinstance(secret, SecretRef) else tuple(secret)
     if not all(isinstance(each, SecretRef) for each in secrets):
@@ -68,6 +64,15 @@ def declare(
         places = () if event_key is None else (_place(event_key),)
         known = msgspec.structs.replace(known, event_id=places)
     return Source(name, known, secrets)
+
+
+def check_name(kind: str, name: str) -> None:
+    """Raise ``ConfigurationError`` for a name that no address, key or command line can hold."""
+    if not name or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
+        raise ConfigurationError(
+            f"a {kind} cannot be named {name!r}: the name is part of its address",
+            hint="Use letters, digits, dots, dashes and underscores.",
+        )
 
 
 def _place(event_key: str) -> Place:

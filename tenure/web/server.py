@@ -19,7 +19,7 @@ from tenure.app import Tenure
 from tenure.base.defaults import Settings
 from tenure.base.errors import ConfigurationError
 from tenure.base.tokens import SCOPES
-from tenure.store import automations, migrate, sources, tokens
+from tenure.store import automations, migrate, schedules, sources, tokens
 from tenure.store.database import Database
 from tenure.store.sources import DeclaredSource
 from tenure.store.tokens import Minted
@@ -122,6 +122,8 @@ def declare(app: Tenure, database: Database, *, by: str = _ACTOR) -> None:
     for source in app.sources.values():
         declared = DeclaredSource(source.name, source.scheme.name, source.secrets, source.event_key)
         sources.declare(database, declared, by=by)
+    for schedule in app.schedules.values():
+        schedules.declare(database, schedule.name, schedule.intent, by=by, origin="server")
 
 
 def _credential(database: Database, *, first_token: bool) -> Minted | None:

@@ -1,4 +1,4 @@
-"""The periodic duties, done by a thread and a connection of their own.
+"""The periodic duties and the ticks of schedules, by a thread and a connection of their own.
 
 One for each process that is no quarantine.  Promises: a duty that takes long keeps no lease from
 being renewed; an outage is waited out; whichever process comes first does a duty.
@@ -14,6 +14,7 @@ from uuid import UUID
 from tenure.base.errors import DatabaseUnavailable
 from tenure.store import chores
 from tenure.store.database import Busy, Database, Unknown
+from tenure.worker import ticks
 
 log = logging.getLogger("tenure.worker")
 
@@ -39,12 +40,14 @@ class Duties:
 
     def _work(self) -> None:
         while not self._stopped.is_set():
+            wait = _EVERY * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, no secret
             try:
+                wait = ticks.make(self._database, self._worker, wait)
                 while chores.do_one(self._database, self._worker) and not self._stopped.is_set():
                     pass
             except Exception as error:  # a process without duties would be noticed by nobody
                 expected = isinstance(error, Busy | Unknown | DatabaseUnavailable)
                 log.warning("a duty could not be done: %s", error, exc_info=not expected)
                 self._database.close()
-            self._stopped.wait(_EVERY * random.uniform(0.8, 1.2))  # noqa: S311 - jitter, no secret
+            self._stopped.wait(wait)
         self._database.close()

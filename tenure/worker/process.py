@@ -25,7 +25,7 @@ from tenure.flow import run as runs
 from tenure.flow.carriers import Dry, Live
 from tenure.flow.outbound import Carriers
 from tenure.flow.run import Run, Suspension
-from tenure.store import automations, workers
+from tenure.store import automations, schedules, workers
 from tenure.store.database import Database
 from tenure.store.leases import Renewal
 from tenure.worker.desk import WorkerDesk
@@ -125,9 +125,12 @@ class Process:
         await live.aclose()
 
     def _arrive(self) -> None:
-        database = self._database("arrive")
+        database, by = self._database("arrive"), f"worker:{platform.node()}"
         for declared in self._app.automations.values():
-            automations.declare(database, declared.declared, by=f"worker:{platform.node()}")
+            automations.declare(database, declared.declared, by=by)
+        # After all that listens to them: no tick finds nobody.
+        for schedule in self._app.schedules.values():
+            schedules.declare(database, schedule.name, schedule.intent, by=by)
         workers.arrive(
             database,
             id=self._duty.worker,

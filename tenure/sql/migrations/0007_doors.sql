@@ -160,7 +160,7 @@ create function tenure.enqueue(
 -- Their rows are held so that a promotion comes before or after a delivery, never in its middle.
 create function tenure.accept(
         p_source text, p_key text, p_type text, p_digest bytea, p_body bytea, p_headers json,
-        p_content_type text, p_secret_label text)
+        p_content_type text, p_secret_label text, p_created_by text default null)
     returns table (event_id uuid, outcome text, jobs integer)
     language plpgsql volatile
     as $$
@@ -193,7 +193,8 @@ create function tenure.accept(
                for key share
         loop
             perform tenure.make_job(v_automation, v_event, null, null, null, null, null,
-                                    'source:' || p_source, tenure.uuid7(), null);
+                                    coalesce(p_created_by, 'source:' || p_source), tenure.uuid7(),
+                                    null);
             v_jobs := v_jobs + 1;
         end loop;
         return query select v_event, 'accepted'::text, v_jobs;
