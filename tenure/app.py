@@ -38,8 +38,9 @@ from tenure.flow.provider import Allowance, Provider
 from tenure.flow.schedule import Schedule
 from tenure.flow.source import Source
 from tenure.store import jobs
+from tenure.store.callers import AsyncConn, Conn
 from tenure.store.database import Database
-from tenure.store.jobs import AsyncConn, Conn, Enqueued, Wanted
+from tenure.store.jobs import Enqueued, Wanted
 
 I = TypeVar("I")  # noqa: E741  the input's type
 O = TypeVar("O")  # noqa: E741  the result's type
@@ -66,7 +67,11 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
     ) -> Enqueued:
         """Make a job: in the caller's transaction where ``conn`` is given, else in its own.
 
+        ``conn``: a connection, cursor or session of psycopg or SQLAlchemy, a connection of
+        psycopg2, or Django's; the job exists when its transaction commits.
         ``key``: at most one unfinished job of this automation has it; the answer tells which.
+        Under REPEATABLE READ and above, a key that a rival took meanwhile is the driver's own
+        serialisation failure: run the transaction again.
         It may run from ``at``, or ``delay`` from now; it is cancelled where nobody has claimed it
         by ``expires``, a moment or a time after it was due.  ``priority`` (0 first, to 9) and
         ``tags`` replace the automation's own.  Raises ``InvalidInput`` where the input does not
@@ -91,7 +96,7 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
         priority: int | None = None,
         tags: Iterable[str] | None = None,
     ) -> Enqueued:
-        """As ``enqueue``, awaitable; ``conn`` is an async connection."""
+        """As ``enqueue``, awaitable; ``conn`` is an async one of psycopg, SQLAlchemy or asyncpg."""
         wanted = self._wanted(
             input, key=key, at=at, delay=delay, expires=expires, priority=priority, tags=tags
         )

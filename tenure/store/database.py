@@ -176,10 +176,16 @@ def translated() -> Iterator[None]:
     except psycopg.Error as error:
         if _is_outage(error):
             raise DatabaseUnavailable(f"the database went away ({first_line(error)})") from error
-        cause = _CAUSES.get(error.sqlstate or "")
-        if cause is None:
+        ours = refusal(error.sqlstate or "", first_line(error), error.diag.message_hint or "")
+        if ours is None:
             raise
-        raise cause(first_line(error), hint=error.diag.message_hint or "") from error
+        raise ours from error
+
+
+def refusal(state: str, message: str, hint: str) -> TenureError | None:
+    """The error for what a function of the schema refused; None for any other state."""
+    cause = _CAUSES.get(state)
+    return None if cause is None else cause(message.splitlines()[0], hint=hint)
 
 
 def _is_outage(error: psycopg.Error) -> bool:

@@ -7,24 +7,21 @@ transaction decides whether the job exists; an unknown automation is said so.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 import msgspec
-import psycopg
-from psycopg.rows import dict_row
 
 from tenure.base import limits
 from tenure.base.durations import Length, checked
-from tenure.base.errors import ConfigurationError, InvalidInput
+from tenure.base.errors import ConfigurationError, InvalidInput, Refused
 from tenure.base.limits import LEAST, LONGEST
-from tenure.store.database import Database, Row, statement, translated
+from tenure.store import callers
+from tenure.store.callers import AsyncConn, Conn, Values
+from tenure.store.database import Database
 
 # What an index can hold with room to spare.
 KEY_LIMIT = 512
-
-Conn = psycopg.Connection[object]
-AsyncConn = psycopg.AsyncConnection[object]
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -94,25 +91,36 @@ def wanted(
 
 def enqueue(database: Database, wanted: Wanted) -> Enqueued:
     """Make a job in a transaction of its own."""
-    return _enqueued(database.run("jobs/enqueue", msgspec.structs.asdict(wanted))[0])
+    row = database.run("jobs/enqueue", _values(wanted))[0]
+    return Enqueued(UUID(row["job_id"]), row["created"])
 
 
 def enqueue_within(conn: Conn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
-    with translated(), conn.cursor(row_factory=dict_row) as cursor:
-        cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
-        row = cursor.fetchone()
-    return _enqueued(row or {})
+    [(job_id, created)] = callers.run(conn, "jobs/enqueue", _values(wanted))
+    return Enqueued(UUID(str(job_id)), bool(created))
 
 
 async def aenqueue_within(conn: AsyncConn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        with translated():
-            await cursor.execute(statement("jobs/enqueue"), msgspec.structs.asdict(wanted))
-            row = await cursor.fetchone()
-    return _enqueued(row or {})
+    [(job_id, created)] = await callers.arun(conn, "jobs/enqueue", _values(wanted))
+    return Enqueued(UUID(str(job_id)), bool(created))
 
 
-def _enqueued(row: Row) -> Enqueued:
-    return Enqueued(row["job_id"], row["created"])
+def _values(wanted: Wanted) -> Values:
+    """What the statement takes: text, numbers and lists, which every driver writes alike."""
+    values = msgspec.structs.asdict(wanted)
+    return values | {"at": _instant(wanted.at), "expires": _instant(wanted.expires)}
+
+
+def _instant(at: datetime | None) -> str | None:
+    """A moment as text, in the zone that every server knows."""
+    if at is None:
+        return None
+    try:
+        return at.astimezone(UTC).isoformat()
+    except OverflowError:
+        raise Refused(
+            f"the time {at} is out of reach: a job cannot be due then",
+            hint="Give a time between the years 1970 and 9998.",
+        ) from None
