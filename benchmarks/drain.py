@@ -9,40 +9,22 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.ground import database, postmaster, processor_seconds
-from tenure import Context, Tenure
+from benchmarks.nothing import ENQUEUE, app
+from tenure import Tenure
 from tenure.base import clock, settings
 from tenure.store import automations
 from tenure.worker.process import Process
-
-_ENQUEUE = """
-    select count(*) from (
-        select (tenure.enqueue('nothing', to_json(n))).job_id from generate_series(1, %(jobs)s) as n
-    ) as made
-"""
-
-
-def application() -> Tenure:
-    """An application of one automation that does nothing."""
-    app = Tenure()
-
-    @app.automation
-    async def nothing(ctx: Context, n: int) -> None:
-        del ctx, n
-
-    given = {"concurrency": 100}
-    app.use(settings.load(given, environ=dict(os.environ), directory=Path.cwd()))
-    return app
 
 
 def measure(url: str, *, jobs: int = 20_000) -> dict[str, object]:
     """Jobs a second, and processor seconds for a thousand of them on either side."""
     with database(url) as own:
-        app = application()
+        app.use(settings.load({"concurrency": 100}, environ=dict(os.environ), directory=Path.cwd()))
         for automation in app.automations.values():
             automations.declare(own, automation.declared, by="bench")
         conn = own.connect()
         conn.execute("update tenure.automations set stage = 'live'")
-        conn.execute(_ENQUEUE, {"jobs": jobs})
+        conn.execute(ENQUEUE, {"jobs": jobs})
         conn.execute("vacuum analyze tenure.jobs")
         server = postmaster(own)
         before, mine, began = processor_seconds(server), os.times(), clock.now()
