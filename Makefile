@@ -9,7 +9,7 @@ BIN   := .venv/bin
 READY := $(BIN)/tenure
 
 .DEFAULT_GOAL := help
-.PHONY: help check format test stories demo crash mutants bench lock clean
+.PHONY: help check twins format test stories demo crash mutants bench lock clean
 
 help: ## print this list
 	@awk -F ':[^#]*## ' '/^[a-zA-Z.\/]+:[^#]*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ check: $(READY) ## lint, format, types and fences, without running anything
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+twins: $(READY) ## write what `def` handlers are given anew
+	@$(BIN)/python -m tests.house.twins
 
 format: $(READY) ## let the formatter have its way
 	$(BIN)/ruff check --fix-only --quiet .

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from tenure.base.model import Event
     from tenure.base.secrets import Basic, Bearer, Header, env, file
     from tenure.base.ticks import Tick
-    from tenure.flow.context import Context, current
+    from tenure.flow.context import Context
+    from tenure.flow.current import current
     from tenure.flow.http import Http
     from tenure.flow.provider import Provider
     from tenure.flow.schedule import Schedule
     from tenure.flow.signals import Defer, Fail, Hold, Retry
     from tenure.flow.source import Source
+    from tenure.flow.sync import SyncContext, SyncHttp
     from tenure.store.jobs import Enqueued
 
 __all__ = [
@@ -51,6 +53,8 @@ __all__ = [
     "Retry",
     "Schedule",
     "Source",
+    "SyncContext",
+    "SyncHttp",
     "Tenure",
     "TenureError",
     "Tick",
@@ -69,12 +73,14 @@ _ROOMS = {
     "base.model": ("Event",),
     "base.secrets": ("Basic", "Bearer", "Header", "env", "file"),
     "base.ticks": ("Tick",),
-    "flow.context": ("Context", "current"),
+    "flow.context": ("Context",),
+    "flow.current": ("current",),
     "flow.http": ("Http",),
     "flow.provider": ("Provider",),
     "flow.schedule": ("Schedule",),
     "flow.signals": ("Defer", "Fail", "Hold", "Retry"),
     "flow.source": ("Source",),
+    "flow.sync": ("SyncContext", "SyncHttp"),
     "store.jobs": ("Enqueued",),
 }
 _HOMES = {name: f"tenure.{room}" for room, names in _ROOMS.items() for name in names}

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Generic, TypeVar, cast, overload
+from typing import Generic, Protocol, TypeVar, overload
 
 from tenure.base import schedules
 from tenure.base import settings as base_settings
@@ -34,9 +34,11 @@ from tenure.flow import provider as providers
 from tenure.flow import run as runs
 from tenure.flow import source as sources
 from tenure.flow.carriers import Auth
+from tenure.flow.context import Context
 from tenure.flow.provider import Allowance, Provider
 from tenure.flow.schedule import Schedule
 from tenure.flow.source import Source
+from tenure.flow.sync import SyncContext
 from tenure.store import jobs
 from tenure.store.callers import AsyncConn, Conn
 from tenure.store.database import Database
@@ -140,6 +142,19 @@ class Automation(automations.Automation[I, O], Generic[I, O]):
             priority=priority,
             tags=tags,
         )
+
+
+class Declaring(Protocol):
+    """What declares a handler as an automation: of an input or of none, of either kind."""
+
+    @overload
+    def __call__(self, fn: Callable[[Context, I], Awaitable[O]], /) -> Automation[I, O]: ...
+    @overload
+    def __call__(self, fn: Callable[[Context], Awaitable[O]], /) -> Automation[None, O]: ...
+    @overload
+    def __call__(self, fn: Callable[[SyncContext, I], O], /) -> Automation[I, O]: ...
+    @overload
+    def __call__(self, fn: Callable[[SyncContext], O], /) -> Automation[None, O]: ...
 
 
 class Tenure:
@@ -265,7 +280,13 @@ class Tenure:
         return declared
 
     @overload
-    def automation(self, fn: Callable[..., Awaitable[O]], /) -> Automation[object, O]: ...
+    def automation(self, fn: Callable[[Context, I], Awaitable[O]], /) -> Automation[I, O]: ...
+    @overload
+    def automation(self, fn: Callable[[Context], Awaitable[O]], /) -> Automation[None, O]: ...
+    @overload
+    def automation(self, fn: Callable[[SyncContext, I], O], /) -> Automation[I, O]: ...
+    @overload
+    def automation(self, fn: Callable[[SyncContext], O], /) -> Automation[None, O]: ...
     @overload
     def automation(
         self,
@@ -283,10 +304,10 @@ class Tenure:
         priority: int = 5,
         tags: Iterable[str] = (),
         expires: Length | None = None,
-    ) -> Callable[[Callable[..., Awaitable[O]]], Automation[object, O]]: ...
+    ) -> Declaring: ...
     def automation(
         self,
-        fn: Callable[..., Awaitable[O]] | None = None,
+        fn: Callable[..., object] | None = None,
         /,
         *,
         name: str | None = None,
@@ -300,17 +321,18 @@ class Tenure:
         priority: int = 5,
         tags: Iterable[str] = (),
         expires: Length | None = None,
-    ) -> Automation[object, O] | Callable[[Callable[..., Awaitable[O]]], Automation[object, O]]:
+    ) -> object:
         """Declare an automation; its name is the function's unless it is given one.
 
+        An ``async def`` runs in the event loop, a ``def`` in a thread, with a ``SyncContext``.
         ``on``: the sources and schedules it listens to; ``lane``: the provider it is dispatched
         under; ``replaces``: the old system's workflow, as ``n8n:lead``; ``version``: a label beside
         the hash; ``priority`` 0 first to 9; ``expires``: a job that nobody has claimed so long
         after it became due is cancelled.
         """
 
-        def declare(handler: Callable[..., Awaitable[O]]) -> Automation[object, O]:
-            declared: Automation[object, O] = Automation(
+        def declare(handler: Callable[..., object]) -> Automation[object, object]:
+            declared: Automation[object, object] = Automation(
                 handler,
                 name=name or handler.__name__,
                 listens=_listens(on),
@@ -326,7 +348,7 @@ class Tenure:
             )
             self._once("automation", declared.name, self.automations)
             declared.app = self
-            self.automations[declared.name] = cast("Automation[object, object]", declared)
+            self.automations[declared.name] = declared
             return declared
 
         return declare(fn) if fn is not None else declare

@@ -7,8 +7,9 @@ name; its input is decoded by its own type; what code declares can be written as
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast, overload
 
 from tenure.base import json, limits
 from tenure.base.backoff import Backoff
@@ -16,6 +17,8 @@ from tenure.base.durations import Length, checked
 from tenure.base.errors import ConfigurationError
 from tenure.base.model import Declared, Event
 from tenure.flow import inputs, version
+from tenure.flow.context import Context
+from tenure.flow.sync import SyncContext
 
 I = TypeVar("I")  # noqa: E741  the input's type
 O = TypeVar("O")  # noqa: E741  the result's type
@@ -26,7 +29,7 @@ class Automation(Generic[I, O]):
 
     def __init__(
         self,
-        fn: Callable[..., Awaitable[O]],
+        fn: Callable[..., Awaitable[O]] | Callable[..., O],
         *,
         name: str,
         listens: tuple[str, ...],
@@ -41,11 +44,7 @@ class Automation(Generic[I, O]):
         expires: Length | None = None,
     ) -> None:
         """Read the function's types; raises ``ConfigurationError`` where it cannot be a handler."""
-        if not inspect.iscoroutinefunction(fn):
-            raise ConfigurationError(
-                f"the automation {name!r} is not an async function",
-                hint="Write it as `async def`.",
-            )
+        self.threaded = _threaded(fn, name)
         limits.count(max_attempts, "max_attempts", most=limits.MOST_ATTEMPTS)
         limits.count(max_crashes, "max_crashes", most=limits.MOST_ATTEMPTS)
         self.fn = fn
@@ -72,7 +71,11 @@ class Automation(Generic[I, O]):
             else checked(expires, "expiry", least=limits.LEAST, most=limits.LONGEST),
         )
 
-    def __call__(self, *args: object, **kwargs: object) -> Awaitable[O]:
+    @overload
+    def __call__(self, ctx: Context, /, *args: object, **kwargs: object) -> Awaitable[O]: ...
+    @overload
+    def __call__(self, ctx: SyncContext, /, *args: object, **kwargs: object) -> O: ...
+    def __call__(self, /, *args: object, **kwargs: object) -> Awaitable[O] | O:
         """The function as written."""
         return self.fn(*args, **kwargs)
 
@@ -87,3 +90,32 @@ class Automation(Generic[I, O]):
         if event is not None:
             return cast("I", inputs.decode(event.body, self.input_type, event.content_type))
         return cast("I", inputs.decode((text or "null").encode(), self.input_type))
+
+
+def _threaded(fn: Callable[..., object], name: str) -> bool:
+    """Whether a handler runs in a thread; raises where it cannot, or takes the other context."""
+    if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn) or not callable(fn):
+        raise ConfigurationError(
+            f"the automation {name!r} is no function that returns: it could not be run to its end",
+            hint="Write it as `async def` or `def`, without yield.",
+        )
+    threaded = not inspect.iscoroutinefunction(fn)
+    wrong, right = (Context, SyncContext) if threaded else (SyncContext, Context)
+    if wrong in _given(fn):
+        raise ConfigurationError(
+            f"the automation {name!r} takes a {wrong.__name__}: "
+            f"{'a `def`' if threaded else 'an `async def`'} handler is given a {right.__name__}",
+            hint=f"Write it as {'`async def`' if threaded else '`def`'}, or take {right.__name__}.",
+        )
+    return threaded
+
+
+def _given(fn: Callable[..., object]) -> tuple[object, ...]:
+    """The declared type of a handler's first parameter, where it has one that can be read."""
+    try:
+        hints = typing.get_type_hints(fn)
+    except (TypeError, NameError, AttributeError):
+        return ()
+    return tuple(
+        hints.get(parameter, object) for parameter in list(inspect.signature(fn).parameters)[:1]
+    )

@@ -6,9 +6,7 @@ Made by the worker for each run.  Promises: what is named is remembered and give
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import inspect
 import random
 import uuid
 from collections.abc import Awaitable, Callable
@@ -16,10 +14,10 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, TypeVar, overload
 
 from tenure.base import json
-from tenure.base.errors import ConfigurationError, UnknownName
+from tenure.base.errors import UnknownName
 from tenure.base.model import Event, Mode, Step
 from tenure.flow import inputs
-from tenure.flow import run as runs
+from tenure.flow.crossing import computed
 from tenure.flow.http import Http
 from tenure.flow.outbound import Carriers
 from tenure.flow.provider import Provider
@@ -82,7 +80,8 @@ class Context:
         """The result of a function, computed once and remembered under a name.
 
         The result passes through JSON and is decoded by the function's return annotation, so first
-        run and re-run see the same type.  A plain function runs in a thread.
+        run and re-run see the same type.  A plain function runs in a thread: of a ``def`` handler,
+        in the very one that asks for it.
         """
         run = self._run
         await run.pace()
@@ -93,13 +92,7 @@ class Context:
         if known is not None:
             await self._compare(known, arguments)
             return inputs.decode(known.result.encode(), type_)
-        if inspect.iscoroutinefunction(fn):
-            value = await fn(*args, **kwargs)
-        else:
-            value = await asyncio.to_thread(fn, *args, **kwargs)
-            if inspect.isawaitable(value):
-                value = await value
-        text = json.encode(value)
+        text = json.encode(await computed(name, fn, *args, **kwargs))
         if not run.closed:
             # Kept even where the run is to unwind: what was computed need not be computed again.
             run.keep(Step(name, "step", arguments, text.decode()))
@@ -172,14 +165,3 @@ class Context:
         await run.pace()
         shown = json.decode(run.hide(json.encode(fields).decode())) if fields else None
         await run.desk.journal(run.job.id, run.job.fence, "log", run.hide(message), shown)
-
-
-def current() -> Context:
-    """The context of the job that the calling code runs for; raises where there is none."""
-    context = getattr(runs.current.get(), "context", None)
-    if not isinstance(context, Context):
-        raise ConfigurationError(
-            "no job is running here: there is no context",
-            hint="Call it from a handler or from what a handler calls.",
-        )
-    return context

@@ -33,6 +33,7 @@ from tenure.worker.dispatch import Dispatch, Duty
 from tenure.worker.duties import Duties
 from tenure.worker.heartbeat import Heartbeat
 from tenure.worker.runner import Runner
+from tenure.worker.threads import Threads
 
 log = logging.getLogger("tenure.worker")
 
@@ -99,7 +100,8 @@ class Process:
             margin=settings.margin,
             pooled=self._pooled,
         )
-        self._runner = Runner(self._app, desk, Carriers(live, Dry()))
+        threads = Threads(self._slots)
+        self._runner = Runner(self._app, desk, Carriers(live, Dry()), threads=threads)
         self._heartbeat = Heartbeat(
             self._duty,
             self._database("heartbeat"),
@@ -229,9 +231,7 @@ class Process:
     def _unwind(self, run: Run, why: Suspension) -> None:
         """Stop a run where it stands; its calls in flight are carried to their end."""
         run.stop(why)
-        task = self._runner.tasks.get(run.job.id)
-        if task is not None:
-            task.cancel()
+        self._runner.interrupt(run.job.id)
 
     def _lagging(self) -> None:
         """A loop that did not tick since the last beat is blocked by somebody."""
@@ -256,8 +256,8 @@ class Process:
         for run in list(self._runner.runs.values()):
             run.stop(Suspension("shutdown"))
         if not await self._ended(grace):
-            for task in list(self._runner.tasks.values()):
-                task.cancel()
+            for job in list(self._runner.runs):
+                self._runner.interrupt(job)
             if not await self._ended(_STOP_SECONDS):
                 names = ", ".join(str(job) for job in self._runner.runs)
                 log.warning("stopped with jobs that do not end: %s; their leases run out", names)

@@ -10,24 +10,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
+import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import cast
 from uuid import UUID
 
 import msgspec
 
 from tenure.app import Tenure
 from tenure.base import conceal, json
-from tenure.base.errors import DatabaseError, InvalidInput, MissingSecret, Unserialisable
+from tenure.base.errors import (
+    ConfigurationError,
+    DatabaseError,
+    InvalidInput,
+    MissingSecret,
+    Unserialisable,
+)
 from tenure.base.model import HandBack, Job, Remembered
 from tenure.flow import run as runs
 from tenure.flow.automation import Automation
 from tenure.flow.context import Context
+from tenure.flow.crossing import Crossing
 from tenure.flow.outbound import Carriers
 from tenure.flow.run import Run, Suspension
 from tenure.flow.signals import Suspend
+from tenure.flow.sync import SyncContext
 from tenure.worker import verdict
 from tenure.worker.desk import WorkerDesk
+from tenure.worker.threads import Threads
 from tenure.worker.verdict import End
 
 log = logging.getLogger("tenure.worker")
@@ -40,16 +52,36 @@ class _Escaped(Exception):
     """An exit that a handler asked for: it ends the job, not the process."""
 
 
+def _escaped(exit_: BaseException) -> _Escaped:
+    return _Escaped(f"the handler asked the process to exit ({exit_!r})")
+
+
+def _returned(value: object) -> object:
+    """What a ``def`` handler returned; raises where it is something that should be awaited."""
+    if not inspect.isawaitable(value):
+        return value
+    if inspect.iscoroutine(value):
+        value.close()
+    raise ConfigurationError(
+        f"a `def` handler returned something to be awaited ({type(value).__name__}): it never was",
+        hint="Write the handler as `async def`.",
+    )
+
+
 class Runner:
     """Runs jobs of one application in one process."""
 
-    def __init__(self, app: Tenure, desk: WorkerDesk, carriers: Carriers) -> None:
-        """Settings are the application's own."""
+    def __init__(
+        self, app: Tenure, desk: WorkerDesk, carriers: Carriers, *, threads: Threads
+    ) -> None:
+        """Settings are the application's own; ``threads`` are those of ``def`` handlers."""
         self._app = app
         self._desk = desk
         self._carriers = carriers
+        self._threads = threads
         self.runs: dict[UUID, Run] = {}
         self.tasks: dict[UUID, asyncio.Task[object]] = {}
+        self.crossings: dict[UUID, Crossing] = {}
 
     @property
     def automations(self) -> Mapping[str, Automation[object, object]]:
@@ -69,6 +101,7 @@ class Runner:
         finally:
             run.close()
             self.tasks.pop(job.id, None)
+            self.crossings.pop(job.id, None)
         try:
             return end is not None and await self._settled(job, self._concealed(end))
         finally:
@@ -104,16 +137,19 @@ class Runner:
         """The handler's result or what it raised; nothing of it escapes."""
         timeout = self._app.settings.call_timeout
         context = Context(run, self._carriers, self._app.providers, call_timeout=timeout)
-        run.context = context
         run.hide = self.hide
-        arguments = (context, given) if automation.takes_input else (context,)
+        rest = (given,) if automation.takes_input else ()
+        if automation.threaded:
+            return await self._in_thread(run, context, automation, rest)
+        run.context = context
+        fn = cast("Callable[..., Awaitable[object]]", automation.fn)
 
         async def contained() -> object:
             runs.current.set(run)
             try:
-                return await automation.fn(*arguments)
+                return await fn(context, *rest)
             except (SystemExit, KeyboardInterrupt, GeneratorExit) as exit_:
-                raise _Escaped(f"the handler asked the process to exit ({exit_!r})") from exit_
+                raise _escaped(exit_) from exit_
 
         task = asyncio.create_task(contained())
         self.tasks[run.job.id] = task
@@ -122,6 +158,44 @@ class Runner:
             return None, asyncio.CancelledError("the handler was cancelled")
         raised = task.exception()
         return (None, raised) if raised is not None else (task.result(), None)
+
+    async def _in_thread(
+        self,
+        run: Run,
+        context: Context,
+        automation: Automation[object, object],
+        rest: tuple[object, ...],
+    ) -> tuple[object, BaseException | None]:
+        """As ``_handled``, of a ``def`` handler: however long it takes, it has really returned."""
+        crossing = self.crossings[run.job.id] = Crossing(run)
+        run.context = own = SyncContext(context, crossing)
+
+        def contained() -> tuple[object, BaseException | None]:
+            runs.current.set(run)
+            try:
+                return _returned(automation.fn(own, *rest)), None
+            except (SystemExit, KeyboardInterrupt, GeneratorExit) as exit_:
+                escaped = _escaped(exit_)
+                escaped.__cause__ = exit_
+                return None, escaped
+            except asyncio.CancelledError:
+                return None, asyncio.CancelledError("the handler was cancelled")
+            except BaseException as error:  # noqa: BLE001 - whatever a handler raises ends its job
+                return None, error
+
+        name = f"{automation.name} {run.job.id}"
+        copied = contextvars.copy_context()
+        try:
+            return await self._threads.run(name, lambda: copied.run(contained))
+        finally:
+            crossing.close()
+
+    def interrupt(self, job: UUID) -> None:
+        """Unwind a handler where it stands; one in a thread, where it waits for its context."""
+        if job in self.tasks:
+            self.tasks[job].cancel()
+        if job in self.crossings:
+            self.crossings[job].interrupt()
 
     async def _tidied(self, run: Run) -> None:
         """Tasks that the handler left behind end with it."""

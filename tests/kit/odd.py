@@ -138,6 +138,8 @@ async def _raised(ctx: Context, way: str) -> object:
             raise ValueError("x" * 2_000_000)
         case "an exit":
             sys.exit(3)
+        case "an exit in a step":
+            return await ctx.step("leave", sys.exit, 3)
         case "endless recursion":
             return await _deep(0)
         case "a cancelled task":

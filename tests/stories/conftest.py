@@ -21,7 +21,7 @@ from tests.kit.automations import app
 from tests.kit.meeting import Meeting
 from tests.kit.pgproxy import Proxy
 from tests.kit.rows import Rows, providers
-from tests.kit.worker import Worker
+from tests.kit.worker import APP, Worker
 
 
 @pytest.fixture
@@ -71,8 +71,10 @@ def start(
     environ = {**providers(stripe=payments.url, crm=crm.url), **meeting.environ}
     with ExitStack() as stack:
 
-        def started(url: str = database_url, *, only: str = "live", **settings: float) -> Worker:
-            worker = Worker(url, only=only, environ=environ, settings=settings)
+        def started(
+            url: str = database_url, *, app: str = APP, only: str = "live", **settings: float
+        ) -> Worker:
+            worker = Worker(url, app, only=only, environ=environ, settings=settings)
             return stack.enter_context(worker)
 
         yield started

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tenure.testing.emulators import Emulator
+from tests.kit import threaded
 from tests.kit.around import WAYS
 from tests.kit.automations import Order, app
 from tests.kit.facts import until
@@ -71,6 +72,19 @@ def test_no_way_around_the_gate_reaches_the_outside(
         assert ended["result"] == "CallForbidden"
     elif way != "plain thread":
         assert (ended["state"], ended["error_class"]) == ("failed", "CallForbidden")
+
+
+def test_no_way_out_of_a_thread_reaches_the_outside(start: Start, dry: Rows, crm: Emulator) -> None:
+    """The guard is the process's: a ``def`` handler stands under it in its thread."""
+    dry.declare(threaded.app, "dry_run")
+    jobs = {way: dry.enqueue("around", way) for way in WAYS}
+    worker = start(app="tests.kit.threaded:app", only="not-live")
+    ended = {way: dry.until(job, "succeeded", "failed") for way, job in jobs.items()}
+    assert (len(crm.arrivals), crm.connections) == (0, 0)
+    assert worker.said("around the gate")
+    assert ended.pop("swallowing")["result"] == "CallForbidden"
+    del ended["plain thread"]
+    assert {job["error_class"] for job in ended.values()} == {"CallForbidden"}
 
 
 def test_a_process_for_dry_runs_leaves_live_jobs_alone(

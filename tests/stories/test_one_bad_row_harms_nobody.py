@@ -8,6 +8,7 @@ import pytest
 
 from tenure.store.database import Database
 from tests.kit.facts import until
+from tests.kit.kinds import either, live
 from tests.kit.meeting import Meeting
 from tests.kit.odd import RESULTS, app
 from tests.kit.rows import Rows
@@ -21,6 +22,7 @@ _ERRORS = {
     "an error without words": ("Unprintable", "cannot be printed"),
     "an error of two megabytes": ("ValueError", "xxx"),
     "an exit": ("_Escaped", "exit"),
+    "an exit in a step": ("_Escaped", "exit"),
     "endless recursion": ("RecursionError", "recursion"),
     "a cancelled task": ("CancelledError", "cancelled"),
     "an interrupt": ("_Escaped", "exit"),
@@ -50,13 +52,17 @@ def odd(database: Database) -> Rows:
     return rows
 
 
-def test_whatever_a_handler_does_ends_its_own_job_alone(odd: Rows, database_url: str) -> None:
+@either(_APP)
+def test_whatever_a_handler_does_ends_its_own_job_alone(
+    odd: Rows, database_url: str, path: str
+) -> None:
     """Each odd job ends with one line that says why; the jobs beside it succeed."""
+    live(odd, path)
     beside = [odd.enqueue("bystander", "") for _ in range(10)]
     ways = {*_ERRORS, *RESULTS, *_KEPT}
     jobs = {way: odd.enqueue("odd", way) for way in sorted(ways)}
     beside += [odd.enqueue("bystander", "") for _ in range(10)]
-    with Worker(database_url, _APP) as worker:
+    with Worker(database_url, path) as worker:
         odd.until_ended(len(jobs) + len(beside))
         assert worker.stop() == 0
     assert {odd.job(job)["state"] for job in beside} == {"succeeded"}
@@ -70,12 +76,14 @@ def test_whatever_a_handler_does_ends_its_own_job_alone(odd: Rows, database_url:
     assert odd.broken_counts() == []
 
 
+@either(_APP)
 def test_results_are_kept_as_they_were_or_say_how_they_were_cut(
-    odd: Rows, database_url: str
+    odd: Rows, database_url: str, path: str
 ) -> None:
     """Odd text, no number, a long one: kept; two megabytes: cut, with a mark."""
+    live(odd, path)
     jobs = {way: odd.enqueue("odd", way) for way in [*_KEPT, "a result of two megabytes"]}
-    with Worker(database_url, _APP):
+    with Worker(database_url, path):
         odd.until_ended(len(jobs))
     texts = {
         way: odd.one(
@@ -146,13 +154,15 @@ def test_an_input_that_does_not_fit_fails_with_its_path_and_value(
         assert job["failure_count"] == 1
 
 
+@either(_APP)
 def test_a_job_that_kills_its_process_is_held_and_its_bystanders_are_not_blamed(
-    odd: Rows, database_url: str, meeting: Meeting
+    odd: Rows, database_url: str, path: str, meeting: Meeting
 ) -> None:
     """Run alone from its second crash on, it is held after three more; the others succeed."""
+    live(odd, path)
     beside = [odd.enqueue("bystander", "crowd") for _ in range(4)]
     job = odd.enqueue("killer", "crowd")
-    with Worker(database_url, _APP, environ=meeting.environ, lease=2.0):
+    with Worker(database_url, path, environ=meeting.environ, lease=2.0):
         meeting.wait_for("crowd", 5)
         meeting.release("crowd")
         held = odd.until(job, "held", within=100.0)

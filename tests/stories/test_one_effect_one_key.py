@@ -17,9 +17,10 @@ from tenure.testing.emulators.faults import Kind as Fault
 from tests.conftest import Clock
 from tests.kit.automations import Order
 from tests.kit.facts import until
+from tests.kit.kinds import either, live
 from tests.kit.pgproxy import Proxy, kill
 from tests.kit.rows import ENDED, Row, Rows, providers
-from tests.kit.worker import Worker
+from tests.kit.worker import APP, Worker
 from tests.stories.conftest import Start
 
 _DAY = 86_400.0
@@ -162,13 +163,15 @@ def _hurried(rows: Rows, clock: Clock, job: UUID) -> Row:
     return until(ended, "the job has ended", 60.0)
 
 
+@either(APP)
 @pytest.mark.parametrize("automation", ["tangle", "greedy"])
 def test_a_wait_unwinds_gather_task_group_finally_and_bare_except(
-    start: Start, rows: Rows, clock: Clock, crm: Emulator, automation: str
+    start: Start, rows: Rows, clock: Clock, crm: Emulator, *, automation: str, path: str
 ) -> None:
     """However a handler is written around a call that waits, its re-runs have each effect once."""
+    live(rows, path)
     job = rows.enqueue(automation, Order(1))
-    start(max_inline_wait=0.1, lease=60.0)
+    start(app=path, max_inline_wait=0.1, lease=60.0)
     ended = _hurried(rows, clock, job)
     paths = {
         "tangle": ["/gathered"] * 2 + ["/grouped"] * 2 + ["/guarded", "/last"],

@@ -19,6 +19,7 @@ from tests.conftest import Clock
 from tests.kit.automations import Order
 from tests.kit.facts import until
 from tests.kit.hands import Hand, taken_from
+from tests.kit.kinds import either, live
 from tests.kit.meeting import Meeting
 from tests.kit.odd import app
 from tests.kit.rows import Row, Rows
@@ -81,20 +82,26 @@ _WAYS = {
 }
 
 
-def test_each_end_of_a_run_counts_once(odd: Rows, database_url: str) -> None:
+@either(_APP)
+def test_each_end_of_a_run_counts_once(odd: Rows, database_url: str, path: str) -> None:
     """Success, failures, signals, sleeps and holds, each with its counters and attempts."""
+    live(odd, path)
     jobs = {way: odd.enqueue("ends", way) for way in _WAYS}
-    with Worker(database_url, _APP):
+    with Worker(database_url, path):
         for way, counts in _WAYS.items():
             odd.until(jobs[way], counts.state)
     assert {way: _counts(odd, job) for way, job in jobs.items()} == _WAYS
     assert odd.broken_counts() == []
 
 
-def test_a_retry_goes_on_counting_from_where_it_was(odd: Rows, database_url: str) -> None:
+@either(_APP)
+def test_a_retry_goes_on_counting_from_where_it_was(
+    odd: Rows, database_url: str, path: str
+) -> None:
     """A failed job comes back under its id; its counters go on, its attempts are new ones."""
+    live(odd, path)
     failed, held = odd.enqueue("ends", "always"), odd.enqueue("ends", "hold")
-    with Worker(database_url, _APP):
+    with Worker(database_url, path):
         odd.until(failed, "failed")
         odd.until(held, "held")
         for job in (failed, held):

@@ -5,22 +5,23 @@ from __future__ import annotations
 from tenure.store.database import Database
 from tests.conftest import Clock
 from tests.kit.facts import until
+from tests.kit.kinds import either, live
 from tests.kit.meeting import Meeting
 from tests.kit.rows import Rows
 from tests.kit.worker import Worker
-from tests.worker.suspending import app
 
 
+@either("tests.worker.suspending:app")
 def test_a_job_that_is_still_running_here_is_not_begun_again(
-    database: Database, database_url: str, clock: Clock, meeting: Meeting
+    database: Database, database_url: str, clock: Clock, meeting: Meeting, path: str
 ) -> None:
     """A worker that slept through its lease claims its job, and gives it back till its run ends."""
     rows = Rows(database)
-    rows.declare(app)
+    live(rows, path)
     job = rows.enqueue("clinging", "here")
     with Worker(
         database_url,
-        "tests.worker.suspending:app",
+        path,
         environ=meeting.environ,
         lease=10.0,
     ) as worker:
