@@ -43,6 +43,7 @@ COMMANDS = {
     "promote": Place("stage", "promote", "Move an automation up a stage."),
     "demote": Place("stage", "demote", "Move an automation down a stage."),
     "source": Place("source", "source", "List the doors for events, and try them."),
+    "schedule": Place("schedule", "schedule", "List schedules, and make ticks by hand."),
     "token": Place("token", "token", "Make, list and revoke tokens."),
 }
 

@@ -8,7 +8,7 @@ transaction that moves the schedule on, so that it is made once whoever else tri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, cast
 from uuid import UUID
@@ -18,7 +18,7 @@ import msgspec
 from tenure.base import json, ticks
 from tenure.base.errors import ConfigurationError, NothingMatched
 from tenure.base.schedules import Intent, Misfire
-from tenure.base.ticks import Plan
+from tenure.base.ticks import Due, Plan
 from tenure.store.database import Busy, Database, Row
 
 State = Literal["open", "disabled"]
@@ -62,6 +62,28 @@ class Made(msgspec.Struct, frozen=True):
     event_id: UUID
     outcome: Literal["accepted", "duplicate", "conflict"]
     jobs: int
+
+
+class Listener(msgspec.Struct, frozen=True):
+    """An automation that waits for ticks."""
+
+    name: str
+    stage: str
+
+
+class Missed(msgspec.Struct, frozen=True):
+    """An outage: ``missed`` ticks were found late, ``made`` of them became events.
+
+    ``counted`` False: there were more than that.
+    """
+
+    noticed_at: datetime
+    missed_from: datetime
+    missed_until: datetime
+    missed: int
+    counted: bool
+    made: int
+    misfire: Misfire
 
 
 def declare(
@@ -118,6 +140,46 @@ def _next(
     return found
 
 
+def change(
+    database: Database,
+    name: str,
+    intent: Intent,
+    *,
+    by: str,
+    reason: str,
+    origin: str = "sql",
+) -> datetime | None:
+    """Let a person's intent stand over the code's, and tell when it ticks next.
+
+    The code's own ends that.  As ``declare``, what is due already stays due.
+    """
+    for _ in range(_TRIES):
+        found, now = get(database, name)
+        next_at = _next(name, intent, found, now)
+        values = _columns(intent) | {
+            "name": name,
+            "declared": json.encode(found.declared).decode(),
+            "next_at": next_at,
+            "revision": found.revision,
+            "by": by,
+            "changed_by": None if intent == found.declared else by,
+            "act": "schedule.change",
+            "reason": reason,
+            "origin": origin,
+        }
+        if database.run("schedules/declare", values):
+            return next_at
+    raise Busy(f"the schedule {name} is being changed by somebody else: ask again")
+
+
+def get(database: Database, name: str) -> tuple[ListedSchedule, datetime]:
+    """A schedule, and the database's clock; raises ``NothingMatched``."""
+    row = database.run("schedules/get", {"name": name})[0]
+    if row["name"] is None:
+        raise _unknown(name)
+    return _listed(row), row["now"]
+
+
 def due(database: Database) -> list[DueSchedule]:
     """The schedules that are due, and the one that will be next, earliest first."""
     return [
@@ -154,6 +216,59 @@ def tick(database: Database, found: DueSchedule, plan: Plan, worker: UUID) -> li
     return _made(rows) if rows else None
 
 
+def make(
+    database: Database,
+    name: str,
+    wanted: Mapping[str, bytes],
+    *,
+    act: Literal["schedule.run", "schedule.backfill"],
+    asked: object,
+    by: str,
+    reason: str | None = None,
+    origin: str = "sql",
+) -> list[Made]:
+    """Make ticks by hand, by key and body, in one transaction with an audit row.
+
+    ``asked`` is kept beside it as JSON.  Raises ``NothingMatched`` for an unknown schedule.
+    """
+    rows = database.run(
+        "schedules/make",
+        {
+            "name": name,
+            "keys": list(wanted),
+            "bodies": [body.decode() for body in wanted.values()],
+            "act": act,
+            "asked": json.encode(asked).decode(),
+            "by": by,
+            "reason": reason,
+            "origin": origin,
+        },
+    )
+    if not rows:
+        raise _unknown(name)
+    return _made(rows)
+
+
+def unmade(database: Database, name: str, found: Sequence[Due]) -> list[Due]:
+    """Those of some ticks that never became events."""
+    keys = [ticks.key(each.at) for each in found]
+    rows = database.run("schedules/seen", {"name": name, "keys": keys})
+    seen = {row["key"] for row in rows}
+    return [each for each in found if ticks.key(each.at) not in seen]
+
+
+def listeners(database: Database, name: str) -> list[Listener]:
+    """The automations that wait for a schedule's next tick, by name."""
+    rows = database.run("schedules/listeners", {"name": name})
+    return [msgspec.convert(row, Listener) for row in rows]
+
+
+def misfires(database: Database, name: str, limit: int = 5) -> list[Missed]:
+    """The outages that a schedule met, newest first."""
+    rows = database.run("schedules/misfires", {"name": name, "limit": limit})
+    return [msgspec.convert(row, Missed) for row in rows]
+
+
 def _events(name: str, intent: Intent, made: Sequence[datetime]) -> dict[str, object]:
     return {
         "keys": [ticks.key(at) for at in made],
@@ -186,12 +301,11 @@ def set_state(
     wanted = {"name": name, "state": state, "by": by, "reason": reason, "origin": origin}
     rows = database.run("schedules/set_state", wanted)
     if not rows:
-        raise unknown(name)
+        raise _unknown(name)
     return cast("State", rows[0]["former"])
 
 
-def unknown(name: str) -> NothingMatched:
-    """What is said of a schedule that nobody declared here."""
+def _unknown(name: str) -> NothingMatched:
     return NothingMatched(
         f"unknown schedule ({name}): no worker or server has declared it in this database",
         hint="See `tenure schedule list`; a worker declares those of the code.",

@@ -9,7 +9,10 @@ create function tenure.explain_job(j tenure.all_jobs)
             'Automation %s (version %s), mode %s, lane %s, priority %s; made at %s by %s%s. Claims: '
             '%s (failures %s, crashes %s, deferrals %s).', j.automation, j.version, j.mode, j.lane,
             j.priority, tenure.said_at(j.created_at), j.created_by,
-            concat(' from event ' || j.event_id, ' as a replay of ' || j.replay_of,
+            concat(' from event ' || j.event_id, (
+                       select ' for the tick ' || e.key from tenure.events as e
+                        where e.id = j.event_id and j.created_by like 'schedule:%'),
+                   ' as a replay of ' || j.replay_of,
                    ' under the unique key ' || j.unique_key),
             j.fence, j.failure_count, j.crash_count, j.deferral_count)
     $$;
