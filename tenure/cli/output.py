@@ -115,6 +115,11 @@ def instant(at: datetime | None) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if at else ""
 
 
+def jobs(number: int) -> str:
+    """So many jobs, for people."""
+    return "1 job" if number == 1 else f"{number} jobs"
+
+
 def _cell(value: object) -> str:
     if value is None:
         return ""

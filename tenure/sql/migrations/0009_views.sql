@@ -1,13 +1,20 @@
 -- 0009_views: what people read: every job with its state, and its story.
 -- serves code from: 1
 
+-- What a person wants to know of an unfinished job, by its row and its strand's.
+create function tenure.state_of(j tenure.jobs, s tenure.strands) returns text
+    language sql stable parallel safe
+    as $$
+        select case when j.status = 'held' then 'held'
+                    when j.worker_id is not null and j.leased_until > tenure.now() then 'running'
+                    when j.worker_id is not null then 'lost'
+                    when j.leased_until > tenure.now() or s.opens_at > tenure.now() then 'waiting'
+                    else 'ready' end
+    $$;
+
 create view tenure.all_jobs as
     select j.id, j.automation, j.version, j.lane, j.mode, j.priority,
-           case when j.status = 'held' then 'held'
-                when j.worker_id is not null and j.leased_until > tenure.now() then 'running'
-                when j.worker_id is not null then 'lost'
-                when j.leased_until > tenure.now() or s.opens_at > tenure.now() then 'waiting'
-                else 'ready' end as state,
+           tenure.state_of(j, s) as state,
            j.status, nullif(j.leased_until, 'infinity') as leased_until,
            j.fence, j.claim_count, j.failure_count, j.crash_count, j.deferral_count,
            j.quarantine_crashes, j.worker_id, j.claimed_at, j.heartbeat_at, j.request,

@@ -109,6 +109,22 @@ create function tenure.said_ahead(j tenure.all_jobs) returns text
                          limit 1001) as k) as a
     $$;
 
+-- What people did to a job: to it alone, or to it among many, whose one audit row its journal names.
+create function tenure.acts_on(job uuid)
+    returns table (id bigint, at timestamptz, actor text, act text, after json, reason text,
+                   many boolean)
+    language sql stable
+    as $$
+        select a.id, a.at, a.actor, a.act, a.after, a.reason, false
+          from tenure.audit as a where a.target = 'job:' || acts_on.job::text
+        union all
+        select a.id, l.at, a.actor, a.act, l.detail, a.reason, true
+          from tenure.journal as l
+          join tenure.audit as a
+            on a.id = case when l.kind = 'act' then (l.detail ->> 'act')::bigint end
+         where l.job_id = acts_on.job and l.kind = 'act'
+    $$;
+
 -- The sentence that stands first: the state, since when, by whom, until when.
 create function tenure.explain_state(j tenure.all_jobs)
     returns table (at timestamptz, sentence text)
@@ -139,11 +155,9 @@ create function tenure.explain_state(j tenure.all_jobs)
             when 'cancelled' then format('Cancelled at %s%s.', tenure.said_at(x.since), (
                 select ': ' || j.error where j.error_class = 'Expired'
                 union all
-                select concat(' by ', a.actor, ': ' || a.reason) from tenure.audit as a
-                 where a.target = 'job:' || j.id::text and a.act = 'job.cancel'
-                   and j.error_class is null
-                   and a.id = (select max(b.id) from tenure.audit as b
-                                where b.target = a.target and b.act = a.act)))
+                (select concat(' by ', a.actor, ': ' || a.reason) from tenure.acts_on(j.id) as a
+                  where a.act = 'job.cancel' and j.error_class is null
+                  order by a.id desc limit 1)))
             end
           from (select j.id) as one
           left join tenure.strands as s on s.id = j.strand

@@ -158,8 +158,8 @@ create function tenure.explain_waits(j tenure.all_jobs)
                    'claim.', j.request, concat(' by ' || a.actor, ' at ' || tenure.said_at(a.at),
                                                ' (' || a.reason || ')'))
           from (select 1) as one left join lateral (
-               select u.* from tenure.audit as u
-                where u.target = 'job:' || j.id::text and u.act = 'job.' || j.request
+               select u.* from tenure.acts_on(j.id) as u
+                where u.act = 'job.' || j.request
                 order by u.id desc limit 1) as a on true
          where j.request is not null
         union all select n.at, n.sentence from tenure.explain_nobody(j) as n

@@ -127,7 +127,7 @@ create function tenure.explain_journal(j tenure.all_jobs)
         select t.id, t.at, case when t.back = 201 then 'Earlier lines are in tenure.journal.'
                                 else format('%s %s: %s', tenure.said_at(t.at), t.kind, t.said) end
           from (select l.*, row_number() over (order by l.id desc) as back
-                  from tenure.journal as l where l.job_id = j.id) as t
+                  from tenure.journal as l where l.job_id = j.id and l.kind <> 'act') as t
          where t.back <= 201
     $$;
 
@@ -136,10 +136,14 @@ create function tenure.explain_acts(j tenure.all_jobs)
     returns table (n bigint, at timestamptz, sentence text)
     language sql stable
     as $$
-        select a.id, a.at, format('%s %s: %s%s%s.', tenure.said_at(a.at), a.actor,
-                   split_part(a.act, '.', 2), coalesce(' ' || (a.after ->> 'answer'), ''),
+        select a.id, a.at, format('%s %s: %s%s%s%s.', tenure.said_at(a.at), a.actor,
+                   split_part(a.act, '.', 2),
+                   coalesce(' ' || (a.after ->> 'answer'),
+                            case when a.act = 'job.replay' then ' as '
+                                || coalesce(a.after ->> 'job', a.after ->> 'became') end, ''),
+                   case when a.many then format(', one of many by act %s', a.id) else '' end,
                    coalesce(' (' || rtrim(a.reason, '.') || ')', ''))
-          from tenure.audit as a where a.target = 'job:' || j.id::text
+          from tenure.acts_on(j.id) as a
     $$;
 
 create view tenure.timeline as
@@ -181,9 +185,15 @@ create view tenure.timeline as
     union all
     select h.job_id, h.asked_at, 'question', h.question from tenure.holds as h
     union all
-    select l.job_id, l.at, l.kind, l.said from tenure.journal as l
+    select l.job_id, l.at, l.kind, l.said from tenure.journal as l where l.kind <> 'act'
     union all
     select j.id, a.at, split_part(a.act, '.', 2), concat_ws(': ', 'by ' || a.actor,
                                                             a.after ->> 'answer', a.reason)
-      from tenure.all_jobs as j join tenure.audit as a on a.target = 'job:' || j.id::text;
+      from tenure.all_jobs as j join tenure.audit as a on a.target = 'job:' || j.id::text
+    union all
+    select l.job_id, l.at, split_part(a.act, '.', 2), concat_ws(': ', 'by ' || a.actor, a.reason)
+      from tenure.journal as l
+      join tenure.audit as a
+        on a.id = case when l.kind = 'act' then (l.detail ->> 'act')::bigint end
+     where l.kind = 'act';
 comment on view tenure.timeline is 'What happened to every job, moment by moment';
