@@ -33,15 +33,15 @@ class Answer(msgspec.Struct, frozen=True):
     ``wait`` is seconds as the provider gave them, at most 24 h, None where it gave none; 0 is
     possible, so whoever repeats keeps a least wait of its own.  ``budget`` names the budget that
     closes; None with ``throttled`` closes the account.  ``why`` is one sentence for people.
-    ``stored_failure``: the provider gave back a failure it keeps under this key, so only a new key
-    can succeed.  ``mismatch``: it remembers another request under this key, so one was received.
+    ``stored``: it is what the provider keeps under this key, so a repeat would bring it again.
+    ``mismatch``: it remembers another request under this key, so one was received.
     """
 
     state: State
     wait: float | None
     budget: str | None
     why: str
-    stored_failure: bool = False
+    stored: bool = False
     mismatch: bool = False
 
 
@@ -65,7 +65,12 @@ def classify(
     found = (_by_key(entry, key, seen) if key else None) or _by_rules(entry, seen)
     if safe is None:
         safe = is_safe(entry, request.method, path)
-    return found or _by_status(entry, response, safe=safe)
+    found = found or _by_status(entry, response, safe=safe)
+    if found.state not in ("done", "refused", "unknown"):
+        return found
+    if key and key.replay_marker and waits.has_header(response, key.replay_marker):
+        return msgspec.structs.replace(found, stored=True)
+    return found
 
 
 class _Seen:
@@ -128,10 +133,10 @@ def _by_key(entry: Entry, key: KeyRule, seen: _Seen) -> Answer | None:
         return _waiting("in_flight", entry, seen.response, why)
     if key.mismatch and seen.meets(key.mismatch):
         why = f"{status}: the key was used before with a different request"
-        return Answer("refused", None, None, why, mismatch=True)
+        return Answer("refused", None, None, why, stored=True, mismatch=True)
     if status >= 500 and key.replay_marker and waits.has_header(seen.response, key.replay_marker):
         why = f"{status}: the failure stored under this key, which no repeat of the key changes"
-        return Answer("unknown", None, None, why, stored_failure=True)
+        return Answer("unknown", None, None, why)
     return None
 
 

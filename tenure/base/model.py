@@ -94,7 +94,9 @@ class Send(msgspec.Struct, frozen=True):
     """The latest send of a step, with its outcome if there is one.
 
     ``wait`` seconds until an open send can no longer leave; ``age`` seconds since the step's first
-    send of this epoch; ``testified``: the state is evidence that nobody has adopted yet.
+    send of this epoch; ``testified``: the state is evidence that nobody has adopted yet;
+    ``stored``: the provider keeps this answer under the key; ``next_epoch``: of the send that may
+    follow, None where none may.
     """
 
     step: str
@@ -120,6 +122,8 @@ class Send(msgspec.Struct, frozen=True):
     answer: bytes | None
     why: str | None
     told_by: str | None
+    stored: bool
+    next_epoch: int | None
     wait: float
     age: float
 
@@ -175,7 +179,10 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a send; ``answer_headers`` is JSON text."""
+    """What came of a send; ``answer_headers`` is JSON text.
+
+    ``stored``: the provider keeps this answer under the key.
+    """
 
     job: UUID
     fence: int
@@ -187,6 +194,7 @@ class Outcome(msgspec.Struct, frozen=True):
     answer_headers: str | None = None
     answer: bytes | None = None
     why: str | None = None
+    stored: bool = False
     told_by: str = "worker"
 
 

@@ -35,7 +35,8 @@ class Course:
         self.run = run
         self.call = call
         self.step = step
-        self.key = child_key(run.job.id, step)
+        self.sent = run.memory.sends.get(step)
+        self.begin(self.sent.epoch if self.sent else 0)
         self.request = call.request
         self.takes: list[Taken] = []
         self.asked: Asked | None = None
@@ -45,6 +46,11 @@ class Course:
         self.throttles = 0
         secrets: dict[str, str] = getattr(call.provider.auth, "secrets", dict)()
         self._hidden = conceal.of(secrets)
+
+    def begin(self, epoch: int) -> None:
+        """Go on in an epoch, under its key."""
+        self.epoch = epoch
+        self.key = child_key(self.run.job.id, self.step, epoch)
 
     @property
     def fresh(self) -> bool:
@@ -72,7 +78,7 @@ class Course:
             body=body if len(body) <= STORED_BODY else None,
             digest=hashlib.sha256(body).digest(),
             key=self.key,
-            epoch=0,
+            epoch=self.epoch,
             wire_key=None if call.safe else wire(self.key, rule.form if rule else "hex64"),
             policy=call.policy,
             send_window=min((take.send_window for take in self.takes), default=_DEFAULT_WINDOW),
@@ -127,6 +133,8 @@ class Course:
         state: CallState,
         response: Response | None = None,
         why: str | None = None,
+        *,
+        stored: bool = False,
     ) -> None:
         """Record what came of a send; unwinds where the claim is over, leaving evidence."""
         outcome = Outcome(
@@ -140,6 +148,7 @@ class Course:
             answer_headers=self._headers(response.headers) if response else None,
             answer=self._hidden.hide(response.body) if response else None,
             why=self._hidden.hide_text(why) if why else why,
+            stored=stored,
         )
         if asked.safe or state == "suppressed":
             age = clock.now() - self.admitted if self.admitted else 0.0

@@ -22,24 +22,36 @@ async def settle(course: Course, sent: Send) -> Response | None:
     """The remembered answer; None where the step may be sent (again) as ``course.request``."""
     if sent.testified:
         await _adopt(course, sent)
-    if sent.state in ("done", "suppressed"):
-        return course.remembered(sent)
-    if sent.state == "refused":
-        answer = course.remembered(sent)
-        if answer.status in course.call.accept:
-            return answer
-        raise refusal(course, answer)
-    if course.call.safe:
+    answer = _remembered(course, sent)
+    if answer is not None or course.call.safe:
+        return answer
+    if sent.next_epoch is not None and sent.next_epoch > sent.epoch:
+        # Nothing of the old request is in doubt: what this run built leaves, under its own key.
+        course.begin(sent.next_epoch)
         return None
     if not course.restore(sent):
         why = "its body was too large to keep, and this run built another one"
         raise Waiting(course.held(sent, why))
-    if sent.state in ("sending", "unknown"):
+    if sent.state in ("sending", "unknown", "refused"):
         await _may_repeat(course, sent)
     if course.drifted:
         job = course.run.job
         said = f"{course.step} differs from what was sent before; the first request leaves again"
         await course.run.desk.journal(job.id, job.fence, "drift", said, {"step": course.step})
+    return None
+
+
+def _remembered(course: Course, sent: Send) -> Response | None:
+    """The answer that stands; None where the record leaves the step open; raises a refusal."""
+    if sent.state in ("done", "suppressed"):
+        return course.remembered(sent)
+    if sent.state != "refused":
+        return None
+    answer = course.remembered(sent)
+    if answer.status in course.call.accept:
+        return answer
+    if sent.next_epoch is None:
+        raise refusal(course, answer)
     return None
 
 
@@ -51,7 +63,7 @@ def refusal(course: Course, response: Response) -> CallRefused:
         f"{course.call.provider.name} refused {course.call.operation} ({said})",
         status=response.status,
         body=response.body,
-        hint="It is not sent again: mend the request, or take the status with accept=.",
+        hint="Mend the request and retry the job, or take the status with accept=.",
     )
 
 
@@ -69,6 +81,7 @@ async def _adopt(course: Course, sent: Send) -> None:
         answer_headers=sent.answer_headers,
         answer=sent.answer,
         why=sent.why,
+        stored=sent.stored,
         told_by="evidence",
     )
     if not await course.run.desk.outcome(outcome):
@@ -84,6 +97,8 @@ async def _may_repeat(course: Course, sent: Send) -> None:
         waits: dict[str, object] = {"why": "in doubt", "step": sent.step, "provider": provider}
         await course.run.wait(delay, Suspension("wait", delay=delay, waits=waits))
         raise Stale  # somebody may have testified meanwhile
+    if sent.stored:
+        raise Waiting(course.held(sent, f"{provider} keeps its answer under that key"))
     if sent.policy != "resend" or rule is None:
         raise Waiting(course.held(sent, f"{provider} is not known to absorb a repeat"))
     if (

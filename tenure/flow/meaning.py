@@ -7,6 +7,8 @@ what is unknown is never taken for a success or a failure.
 
 from __future__ import annotations
 
+import msgspec
+
 from tenure.base import clock
 from tenure.base.answers import Answer, classify
 from tenure.base.errors import CallFailed
@@ -47,9 +49,21 @@ async def told(course: Course, carried: Carried) -> Response | None:
         key_sent=asked.wire_key is not None,
         safe=course.call.safe,
     )
-    state = "unknown" if meaning.state == "in_flight" else meaning.state
-    await course.record(asked, state, response, meaning.why)
+    if _twice(course, meaning, response):
+        meaning = msgspec.structs.replace(meaning, stored=True)
+    # What the provider remembers of another request tells nothing of what became of it.
+    state = "unknown" if meaning.state == "in_flight" or meaning.mismatch else meaning.state
+    await course.record(asked, state, response, meaning.why, stored=meaning.stored)
     return await _acted(course, asked, response, meaning)
+
+
+def _twice(course: Course, meaning: Answer, response: Response) -> bool:
+    """Whether a key that keeps failures, without marking them, has brought the same one again."""
+    rule, sent = course.call.rule, course.sent
+    if rule is None or not rule.stores_failures or rule.replay_marker or sent is None:
+        return False
+    again = (sent.epoch, sent.state, sent.status) == (course.epoch, "unknown", response.status)
+    return again and meaning.state == "unknown" and response.status >= 500
 
 
 async def _acted(
@@ -116,7 +130,7 @@ def _unknown(
         return CallFailed(f"{course.call.operation} got no usable answer ({reason})")
     if course.call.rule is None:
         return Waiting(course.held(asked, f"{reason}; {asked.provider} absorbs no repeat"))
-    if meaning is not None and meaning.stored_failure:
+    if meaning is not None and meaning.stored:
         return Waiting(course.held(asked, f"{reason}; {asked.provider} keeps that answer"))
     # Without an answer the request may still be on its way: not before send_until.
     until = asked.send_window + asked.timeout if meaning is None else 0.0

@@ -71,7 +71,7 @@ async def send(run: Run, call: Call, step: str, carriers: Carriers) -> Response:
 
 
 async def _course(course: Course, carriers: Carriers) -> Response:
-    sent = course.run.memory.sends.get(course.step)
+    sent = course.sent
     if sent is not None:
         answer = await doubt.settle(course, sent)
         if answer is not None:

@@ -91,6 +91,7 @@ def _seen(worker: UUID, batch: Sequence[Outcome]) -> dict[str, object]:
         "answer_headers": [outcome.answer_headers for outcome in batch],
         "answers": [outcome.answer for outcome in batch],
         "whys": [outcome.why for outcome in batch],
+        "stored": [outcome.stored for outcome in batch],
     }
 
 

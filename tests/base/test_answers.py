@@ -164,18 +164,18 @@ def test_a_stored_failure() -> None:
     """A failure given back under its key is told from a fresh one: repeating the key is no use."""
     fresh = ask("stripe", 500, key_sent=True)
     stored = ask("stripe", 500, key_sent=True, Idempotent_Replayed="true")
-    assert (fresh.state, fresh.stored_failure) == ("unknown", False)
-    assert (stored.state, stored.stored_failure) == ("unknown", True)
-    assert not ask("stripe", 500, key_sent=True, Idempotent_Replayed="false").stored_failure
-    assert not ask("stripe", 500, key_sent=False, Idempotent_Replayed="true").stored_failure
-    assert not ask("resend", 500, key_sent=True, Idempotent_Replayed="true").stored_failure
+    assert (fresh.state, fresh.stored) == ("unknown", False)
+    assert (stored.state, stored.stored) == ("unknown", True)
+    assert not ask("stripe", 500, key_sent=True, Idempotent_Replayed="false").stored
+    assert not ask("stripe", 500, key_sent=False, Idempotent_Replayed="true").stored
+    assert not ask("resend", 500, key_sent=True, Idempotent_Replayed="true").stored
 
 
 def test_a_stored_answer_that_is_no_failure() -> None:
     """A success or a refusal given back under its key means what it meant the first time."""
     assert ask("stripe", 200, key_sent=True, Idempotent_Replayed="true").state == "done"
     refused = ask("stripe", 402, key_sent=True, Idempotent_Replayed="true")
-    assert (refused.state, refused.stored_failure) == ("refused", False)
+    assert (refused.state, refused.stored) == ("refused", True)
 
 
 def test_a_key_used_for_another_request() -> None:
@@ -327,7 +327,7 @@ def test_nothing_a_provider_sends_raises(
         assert found.state in ("throttled", "overloaded")
     if not key_sent:
         assert found.state != "in_flight"
-        assert not found.stored_failure
+        assert not found.stored
         assert not found.mismatch
     if status >= 500 and entry is not MIRROR:
         assert found.state == "unknown"

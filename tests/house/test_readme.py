@@ -65,7 +65,7 @@ def steady(text: str) -> str:
         text,
     )
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f-]{17}", "worker-1", text)
-    text = re.sub(r"[Kk]ey ([0-9a-f]{12})", lambda found: f"Key {KEYS[found[1]]}", text)
+    text = re.sub(r"([Kk]ey) ([0-9a-f]{12})", lambda found: f"{found[1]} {KEYS[found[2]]}", text)
     text = re.sub(r"version [0-9a-f]{16}", "version 3b1f0c9a5e7d2468", text)
     text = re.sub(r"pid \d+ on \S+\)", "pid 4711 on host-1)", text)
     text = re.sub(r"\d{4}-\d\d-\d\d( |T)\d\d:\d\d:\d\d", r"2026-12-01\g<1>09:30:00", text)

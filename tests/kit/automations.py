@@ -142,6 +142,15 @@ async def fickle(ctx: Context, order: Order) -> int:
     return (await ctx.http(stripe).post("/v1/charges", step="charge", data=body)).status
 
 
+@app.automation(lane=stripe, backoff=_SOON)
+async def mended(ctx: Context, order: Order) -> int:
+    """Its first effect is built as the environment says: code that was mended between two runs."""
+    http = ctx.http(stripe)
+    amount = os.environ.get("KIT_AMOUNT", "0")
+    await http.post("/v1/customers", step="customer", data={"n": order.n})
+    return (await http.post("/v1/charges", step="charge", data={"amount": amount})).status
+
+
 @app.automation(lane=crm, backoff=_SOON)
 async def survey(ctx: Context, order: Order) -> list[str]:
     """Reads, writes, reads what it wrote, and writes about that: what dry runs must get through."""

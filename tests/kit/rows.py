@@ -101,6 +101,10 @@ class Rows:
             happened=happened,
         )
 
+    def retry(self, id: UUID) -> None:
+        """Let a failed or held job run again."""
+        self.read("select tenure.retry(%(id)s, 'mended', 'test')", id=id)
+
     def until(self, id: UUID, *states: str, within: float = 30.0) -> Row:
         """Wait until a job is in one of the states; the job."""
         return until(lambda: self._in(id, states), f"job {id} is {' or '.join(states)}", within)

@@ -102,6 +102,7 @@ class Scene:
         *,
         policy: Policy = "hold",
         send: int = 1,
+        epoch: int = 0,
     ) -> Asked:
         """A call of a job to ``crm``, as it is put to the gate."""
         return Asked(
@@ -119,8 +120,8 @@ class Scene:
             headers="[]",
             body=b"{}",
             digest=hashlib.sha256(b"{}").digest(),
-            key=child_key(job.id, step),
-            epoch=0,
+            key=child_key(job.id, step, epoch),
+            epoch=epoch,
             wire_key=None,
             policy=policy,
             send_window=2.0,
@@ -142,7 +143,13 @@ class Scene:
         assert answer.verdict == "admitted"
 
     def outcome(
-        self, call: Asked, state: CallState, status: int | None = None, why: str | None = None
+        self,
+        call: Asked,
+        state: CallState,
+        status: int | None = None,
+        why: str | None = None,
+        *,
+        stored: bool = False,
     ) -> Outcome:
         """What came of a call, as the worker saw it."""
         return Outcome(
@@ -154,6 +161,7 @@ class Scene:
             state=state,
             status=status,
             why=why,
+            stored=stored,
         )
 
     def called(
@@ -165,12 +173,15 @@ class Scene:
         *,
         policy: Policy = "hold",
         why: str | None = None,
+        send: int = 1,
+        epoch: int = 0,
+        stored: bool = False,
     ) -> Asked:
         """A call that was admitted, sent, and ended as said."""
-        call = self.asked(job, step, policy=policy)
+        call = self.asked(job, step, policy=policy, send=send, epoch=epoch)
         self.admit(call)
         if state != "sending":
-            outcome = self.outcome(call, state, status, why)
+            outcome = self.outcome(call, state, status, why, stored=stored)
             assert records.outcomes(self.database, self.worker, [outcome]) == {call.send_id}
         return call
 

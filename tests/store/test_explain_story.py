@@ -5,11 +5,12 @@ from __future__ import annotations
 from uuid import uuid4
 
 from tenure.base.clock import now
-from tenure.base.model import CallState, Outcome, Policy, Step
-from tenure.store import controls, explain, records
+from tenure.base.keys import child_key
+from tenure.base.model import CallState, HandBack, Outcome, Policy, Step
+from tenure.store import controls, explain, holds, records
 from tenure.store.database import Database
 from tests.conftest import Clock
-from tests.store.scene import Scene, said
+from tests.store.scene import Scene, question_of, said
 
 
 def test_a_succeeded_job_says_when_and_that_nothing_is_left(database: Database) -> None:
@@ -53,14 +54,15 @@ def test_a_failed_job_says_why_and_what_a_retry_would_send(database: Database) -
     assert said(database, job.id, "step") == "Decision big-deal: yes, at T in claim 1."
     head, *calls = said(database, job.id, "retry").splitlines()
     assert head == (
-        "A retry would run it again from its first line under the same id and the same keys "
-        f"(tenure retry {job.id}). Remembered steps, decisions and sleeps: 1; calls: 6:"
+        "A retry would run it again from its first line under the same id and the same keys, "
+        f"but for what was refused (tenure retry {job.id}). Remembered steps, decisions and "
+        "sleeps: 1; calls: 6:"
     )
     name = "(POST /deals to crm)"
     assert "\n".join(calls) == (
         f"a-done {name}: not sent again; its answer (201) is remembered.\n"
-        f"b-refused {name}: not sent again; its refusal (422) is remembered, and the handler meets "
-        "it again.\n"
+        f"b-refused {name}: refused (422) under the key {keys['b-refused']}; sent again under a "
+        f"new key {child_key(job.id, 'b-refused', 1)[:12]}, as you corrected it.\n"
         f"c-throttled {name}: sent again under the same key {keys['c-throttled']}; crm did not act "
         "on it.\n"
         f"d-unsent {name}: sent, under the same key {keys['d-unsent']}; nothing of it ever left.\n"
@@ -72,6 +74,66 @@ def test_a_failed_job_says_why_and_what_a_retry_would_send(database: Database) -
     assert said(database, job.id, "replay") == (
         "A replay would be a new job with new keys: it would have these effects a second time: "
         "a-done (POST /deals to crm), e-unknown (POST /deals to crm), f-open (POST /deals to crm)."
+    )
+
+
+def test_a_refusal_is_met_again_until_somebody_lets_the_job_go_on(database: Database) -> None:
+    """A job that runs by itself meets its refusal again; once retried, it sends the call again."""
+    scene = Scene(database)
+    job = scene.running()
+    call = scene.called(job, "create", "refused", 422)
+    name = "create (POST /deals to crm)"
+    met = "not sent again; its refusal (422) is remembered, and the handler meets it again."
+    assert said(database, job.id, "retry").splitlines()[1] == f"{name}: {met}"
+    scene.finish(job, "failed")
+    controls.retry(database, job.id, actor="bob")
+    again = f"refused (422) under the key {call.key[:12]}; sent again under a new key "
+    assert said(database, job.id, "retry").splitlines()[1] == (
+        f"{name}: {again}{child_key(job.id, 'create', 1)[:12]}, as you corrected it."
+    )
+    scene.claim()
+    assert "as you corrected it" in said(database, job.id, "retry")
+
+
+def test_what_a_provider_keeps_under_a_key_is_told(database: Database, clock: Clock) -> None:
+    """A repeat would bring the kept answer again: held; and where it did not happen, a new key."""
+    scene = Scene(database)
+    job = scene.running()
+    call = scene.called(job, "create", "unknown", 500, policy="resend", stored=True)
+    name = "create (POST /deals to crm)"
+    assert said(database, job.id, "retry").splitlines()[1] == (
+        f"{name}: in doubt; not sent again, but held with a question, as crm keeps its answer "
+        f"(500) under the key {call.key[:12]}."
+    )
+    scene.hand_back(
+        HandBack(job.id, job.fence, "hold", question="?", step="create", send_id=call.send_id)
+    )
+    number = question_of(database, job.id)
+    new = child_key(job.id, "create", 1)[:12]
+    assert said(database, job.id, "retry").splitlines()[1] == (
+        f"{name}: in doubt; the answer to question {number} decides: it happened: not sent again, "
+        f"it did not: sent under a new key {new}, as crm keeps its answer under the key "
+        f"{call.key[:12]}."
+    )
+    clock.advance(60)
+    holds.answer(database, number, None, actor="bob")
+    assert said(database, job.id, "retry").splitlines()[1] == (
+        f"{name}: it did not happen, and crm keeps its answer (500) under the key {call.key[:12]}; "
+        f"sent under a new key {new}."
+    )
+
+
+def test_a_refusal_after_a_send_in_doubt_is_told_as_in_doubt(database: Database) -> None:
+    """What was refused before its key was looked at tells nothing of the send before it."""
+    scene = Scene(database)
+    job = scene.running()
+    call = scene.called(job, "create", "unknown", 502, policy="resend")
+    scene.called(job, "create", "refused", 401, policy="resend", send=2)
+    scene.finish(job, "failed")
+    assert said(database, job.id, "retry").splitlines()[1] == (
+        "create (POST /deals to crm): refused (401) while an earlier send is in doubt; sent again "
+        f"under the same key {call.key[:12]} while crm remembers it (first sent N ago), else held "
+        "with a question."
     )
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -72,9 +72,15 @@ def start(
     with ExitStack() as stack:
 
         def started(
-            url: str = database_url, *, app: str = APP, only: str = "live", **settings: float
+            url: str = database_url,
+            *,
+            app: str = APP,
+            only: str = "live",
+            more: Mapping[str, str] | None = None,
+            **settings: float,
         ) -> Worker:
-            worker = Worker(url, app, only=only, environ=environ, settings=settings)
+            given = {**environ, **(more or {})}
+            worker = Worker(url, app, only=only, environ=given, settings=settings)
             return stack.enter_context(worker)
 
         yield started

@@ -97,7 +97,7 @@ def test_a_job_in_doubt_says_what_was_sent_and_how_to_answer(
 def test_a_job_that_failed_says_why_and_what_a_retry_meets(
     start: Start, rows: Rows, crm: Emulator
 ) -> None:
-    """The refusal in the provider's words, and that it is remembered."""
+    """The refusal in the provider's words, and that a retry sends it again under a new key."""
     crm.fault("refuse", path="/notes", status=422, body='{"error": "no such deal"}')
     job = rows.enqueue("deal", Order(1))
     start()
@@ -108,7 +108,9 @@ def test_a_job_that_failed_says_why_and_what_a_retry_meets(
     assert "same id and the same keys" in told["retry"][0]
     by_step = {line.split(" ")[0]: line for line in told["retry"][1:]}
     assert "not sent again; its answer (201) is remembered" in by_step["deal"]
-    assert "its refusal (422) is remembered" in by_step["note"]
+    assert "refused (422)" in by_step["note"]
+    assert child_key(job, "note", 1)[:12] in by_step["note"]
+    assert "new key" in by_step["note"]
 
 
 def test_a_job_says_who_runs_it_and_when_its_worker_is_gone(

@@ -148,6 +148,54 @@ def test_an_answer_that_never_came_is_held_where_no_key_is_honoured(
     assert held["failure_count"] == 0
 
 
+def _charges(payments: Emulator) -> list[tuple[str | None, bool]]:
+    """The charges that arrived: under which key, and whether it was the key that answered."""
+    return [(a.key, a.replayed) for a in payments.arrivals if a.path == "/v1/charges"]
+
+
+def test_a_refused_call_that_was_mended_leaves_under_a_new_key_once(
+    start: Start, rows: Rows, payments: Emulator
+) -> None:
+    """Refused, mended, retried: the old key keeps its refusal, the new one has the one effect."""
+    payments.fault("refuse", path="/v1/charges", status=402)
+    job = rows.enqueue("mended", Order(4))
+    worker = start()
+    rows.until(job, "failed")
+    worker.stop()
+    rows.retry(job)
+    start(more={"KIT_AMOUNT": "5"})
+    rows.until(job, "succeeded")
+    keys = [child_key(job, "charge"), child_key(job, "charge", 1)]
+    assert _charges(payments) == [(keys[0], False), (keys[1], False)]
+    first, again = rows.calls(job, "charge")
+    assert (bytes(first["body"]), bytes(again["body"])) == (b"amount=0", b"amount=5")
+    assert [(call["send"], call["epoch"], call["state"]) for call in (first, again)] == [
+        (1, 0, "refused"),
+        (2, 1, "done"),
+    ]
+    assert [effect.path for effect in payments.effects] == ["/v1/customers", "/v1/charges"]
+    assert _sends(rows, job, "customer") == [(1, "done")]
+
+
+def test_a_failure_that_its_key_keeps_is_not_asked_for_for_ever(
+    start: Start, rows: Rows, clock: Clock, payments: Emulator
+) -> None:
+    """The repeat brings it back: a person is asked; it did not happen: a new key, one effect."""
+    payments.fault("error_before", path="/v1/charges")
+    job = rows.enqueue("charge", Order(4))
+    start()
+    rows.until(job, "held")
+    [question] = rows.questions(job)
+    assert "keeps that answer" in question["question"]
+    old, new = child_key(job, "charge"), child_key(job, "charge", 1)
+    assert _charges(payments) == [(old, False), (old, True)]
+    clock.advance(20.0)
+    rows.answer(question["id"], happened=False)
+    rows.until(job, "succeeded")
+    assert _charges(payments) == [(old, False), (old, True), (new, False)]
+    assert [effect.path for effect in payments.effects] == ["/v1/charges", "/v1/refunds"]
+
+
 # A handler that must wait, whatever its author wrote around the call.
 
 

@@ -54,6 +54,7 @@ create table tenure.jobs (
     quarantine_crashes integer not null default 0,
     failure_base integer not null default 0,
     quarantine_base integer not null default 0,
+    fence_base integer not null default 0,
     priority smallint not null default 5,
     status text not null default 'pending',
     mode text not null,
@@ -83,6 +84,8 @@ create table tenure.jobs (
 );
 comment on column tenure.jobs.leased_until is
     'When the row may next be claimed: end of the lease, not-before, or time of enqueue';
+comment on column tenure.jobs.fence_base is
+    'The fence at the last retry or go-on: what claims up to it were refused may leave again';
 
 -- The one range that answers what can be claimed now: equality on strand and priority, a range on
 -- leased_until, in order.  Held rows stay out.

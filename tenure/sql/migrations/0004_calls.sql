@@ -64,6 +64,7 @@ create table tenure.outcomes (
     answer_headers json,
     answer bytea,
     why text,
+    stored boolean not null default false,
     told_by text not null default 'worker',
     recorded_at timestamptz not null default tenure.clock(),
     primary key (job_id, send_id),
@@ -71,6 +72,8 @@ create table tenure.outcomes (
         state in ('done', 'refused', 'throttled', 'overloaded', 'not_sent', 'unknown')),
     constraint teller_is_known check (told_by in ('worker', 'evidence', 'probe', 'operator'))
 ) partition by range (job_id);
+comment on column tenure.outcomes.stored is
+    'The provider keeps this answer under the key: a repeat could only bring it back';
 
 -- What a worker saw after its claim was over.  Inserted without the fence, changes nothing by itself.
 create table tenure.evidence (
@@ -81,10 +84,37 @@ create table tenure.evidence (
     answer_headers json,
     answer bytea,
     why text,
+    stored boolean not null default false,
     worker_id uuid not null,
     testified_at timestamptz not null default tenure.clock(),
     primary key (job_id, send_id)
 ) partition by range (job_id);
+
+-- The epoch of a step's next send, from its latest; null where none may follow by itself.  A new one
+-- begins where the effect is known not to have happened and the old key cannot have it any more:
+-- after a refusal that an operator let go, and after a denied send whose answer the provider keeps.
+-- A refusal says nothing of earlier sends under its key that are in doubt, unless it was kept.
+create function tenure.next_epoch(
+        p_job uuid, p_step text, p_send integer, p_epoch integer, p_fence integer, p_state text,
+        p_stored boolean, p_fence_base integer)
+    returns integer
+    language sql stable
+    as $$
+        select case
+            when p_state in ('done', 'suppressed') then null
+            when p_state = 'refused' and p_fence > p_fence_base then null
+            when p_state = 'refused' and not p_stored and exists (
+                select from tenure.calls as k
+                  left join tenure.outcomes as o on o.job_id = k.job_id and o.send_id = k.send_id
+                 where k.job_id = p_job and k.step = p_step and k.epoch = p_epoch and k.send < p_send
+                   and coalesce(o.state, 'unknown') = 'unknown'
+                   and k.send > coalesce((
+                       select max(t.send) from tenure.outcomes as t
+                        where t.job_id = p_job and t.step = p_step
+                          and t.told_by in ('operator', 'probe')), 0)) then p_epoch
+            when p_state = 'refused' or (p_state = 'not_sent' and p_stored) then p_epoch + 1
+            else p_epoch end
+    $$;
 
 create table tenure.holds (
     id bigint generated always as identity primary key,

@@ -17,9 +17,10 @@ create function tenure.gate_verdicts(p_worker uuid, p_calls json)
             when last.testified then 'evidence'
             when last.outcome is null and (last.fence >= c.fence or last.send_until > tenure.clock())
                 then 'known'
-            when last.outcome in ('done', 'refused') and last.epoch >= c.epoch then 'known'
             when last.outcome = 'unknown' and last.status is null
                  and last.send_until > tenure.clock() then 'known'
+            when tenure.next_epoch(c.job, c.step, last.send, last.epoch, last.fence, last.outcome,
+                                   last.stored, j.fence_base) is distinct from c.epoch then 'known'
             else 'able' end
           from json_to_recordset(p_calls) as c (
                    n integer, job uuid, fence integer, step text, send integer, send_id uuid,
@@ -29,7 +30,7 @@ create function tenure.gate_verdicts(p_worker uuid, p_calls json)
                and j.status = 'pending'
           left join lateral (
                 select k.send, k.send_id, k.fence, k.send_until, k.epoch, o.state as outcome,
-                       o.status,
+                       o.status, o.stored,
                        o.state is null and exists (
                            select from tenure.evidence as e
                             where e.job_id = k.job_id and e.send_id = k.send_id) as testified

@@ -1,18 +1,31 @@
 -- 0014_again: what running a job again would send; and the view that says everything in sentences.
 -- serves code from: 1
 
--- The latest send of each step that a run would remember, evidence counted in.
-create function tenure.last_sends(job uuid)
+-- The key of a step in an epoch, as a call of that epoch bears it.
+create function tenure.child_key(job uuid, step text, epoch integer) returns text
+    language sql stable
+    as $$
+        select encode(sha256(convert_to(job || ':' || step || case when epoch > 0
+                                        then E'\n' || epoch else '' end, 'UTF8')), 'hex')
+    $$;
+
+-- The latest send of each step that a run would remember, evidence counted in; and the epoch of the
+-- send that would follow, were the claims up to a fence let go.
+create function tenure.last_sends(job uuid, fence_base integer default 0)
     returns table (step text, send_id uuid, state text, status integer, safe boolean, provider text,
                    operation text, key text, policy text, send_until timestamptz,
-                   first_at timestamptz, body_kept boolean, question bigint)
+                   first_at timestamptz, body_kept boolean, stored boolean, epoch integer,
+                   next_epoch integer, question bigint)
     language sql stable
     as $$
         select distinct on (c.step) c.step, c.send_id,
                coalesce(o.state, e.state, c.state), coalesce(o.status, e.status, c.status), c.safe,
                concat_ws('/', c.provider, nullif(c.account, '')), c.operation, c.key, c.policy,
                c.send_until, min(c.admitted_at) over (partition by c.step, c.epoch),
-               c.body is not null, h.id
+               c.body is not null, coalesce(o.stored, e.stored, false), c.epoch,
+               tenure.next_epoch(c.job_id, c.step, c.send, c.epoch, c.fence,
+                                 coalesce(o.state, e.state, c.state),
+                                 coalesce(o.stored, e.stored, false), fence_base), h.id
           from tenure.calls as c
           left join tenure.outcomes as o on o.job_id = c.job_id and o.send_id = c.send_id
           left join tenure.evidence as e on e.job_id = c.job_id and e.send_id = c.send_id
@@ -32,18 +45,30 @@ create function tenure.explain_again(j tenure.all_jobs)
             when s.state = 'done' then format('not sent again; its answer (%s) is remembered',
                                               s.status)
             when s.state = 'suppressed' then 'not sent; the answer of its stand-in is remembered'
-            when s.state = 'refused' then format('not sent again; its refusal (%s) is remembered, '
-                'and the handler meets it again', s.status)
+            when s.state = 'refused' and s.next_epoch is null then format('not sent again; its '
+                'refusal (%s) is remembered, and the handler meets it again', s.status)
             when s.safe then 'sent again; it changes nothing'
+            when s.state = 'refused' and s.next_epoch > s.epoch then format('refused (%s) under the '
+                'key %s; sent again under a new key %s, as you corrected it', s.status,
+                left(s.key, 12), left(tenure.child_key(j.id, s.step, s.next_epoch), 12))
+            when s.next_epoch > s.epoch then format('it did not happen, and %s keeps its answer '
+                '(%s) under the key %s; sent under a new key %s', s.provider, s.status,
+                left(s.key, 12), left(tenure.child_key(j.id, s.step, s.next_epoch), 12))
             when s.state = 'not_sent' then format('sent, under the same key %s; nothing of it ever '
                 'left', left(s.key, 12))
             when s.state in ('throttled', 'overloaded') then format('sent again under the same key '
                 '%s; %s did not act on it', left(s.key, 12), s.provider)
             when s.question is not null then format('in doubt; the answer to question %s decides: '
-                'it happened: not sent again, it did not: sent under the same key %s', s.question,
-                left(s.key, 12))
-            when s.policy = 'resend' then concat('in doubt', ', and may still leave until '
-                || case when s.status is null and s.send_until > tenure.now()
+                'it happened: not sent again, it did not: sent under %s', s.question,
+                case when s.stored then 'a new key ' || left(tenure.child_key(
+                         j.id, s.step, s.epoch + 1), 12) || ', as ' || s.provider || ' keeps its '
+                         'answer under the key ' || left(s.key, 12)
+                     else 'the same key ' || left(s.key, 12) end)
+            when s.stored then format('in doubt; not sent again, but held with a question, as %s keeps '
+                'its answer (%s) under the key %s', s.provider, s.status, left(s.key, 12))
+            when s.policy = 'resend' then concat(case when s.state = 'refused' then 'refused ('
+                || s.status || ') while an earlier send is ' end, 'in doubt', ', and may still leave '
+                'until ' || case when s.status is null and s.send_until > tenure.now()
                         then tenure.said_at(s.send_until) end, format('; sent again under the same '
                 'key %s while %s remembers it (first sent %s ago), else held with a question',
                 left(s.key, 12), s.provider, tenure.said_for(tenure.now() - s.first_at)),
@@ -51,7 +76,12 @@ create function tenure.explain_again(j tenure.all_jobs)
                                                'the same' end)
             else format('in doubt; not sent again, but held with a question, as %s is not known to '
                 'absorb a repeat under the key %s', s.provider, left(s.key, 12)) end)
-          from tenure.last_sends(j.id) as s
+          from tenure.last_sends(j.id, coalesce((
+                   select case when k.status = 'held' and not exists (
+                                   select from tenure.holds as h where h.job_id = k.id
+                                      and h.answer is null and tenure.in_doubt(h))
+                               then k.fence else k.fence_base end
+                     from tenure.jobs as k where k.id = j.id), j.fence)) as s
          where j.status not in ('succeeded', 'cancelled')
     $$;
 
@@ -65,17 +95,19 @@ create function tenure.explain_next(j tenure.all_jobs)
                              (select min(h.id) from tenure.holds as h
                                where h.job_id = j.id and h.answer is null
                                  and h.send_id is not null) as question,
-                             (select count(*) from tenure.last_sends(j.id)) as calls)
+                             (select count(*) from tenure.last_sends(j.id)) as calls,
+                             (select ', but for what was refused' from tenure.last_sends(j.id) as s
+                               where s.state = 'refused' and not s.safe limit 1) as but)
         select 1, 'retry', null::timestamptz, case
             when j.status in ('succeeded', 'cancelled')
                 then format('A retry would be refused: it has ended as %s.', j.status)
             else case j.state
                 when 'failed' then format('A retry would run it again from its first line under the '
-                    'same id and the same keys (tenure retry %s).', j.id)
+                    'same id and the same keys%s (tenure retry %s).', k.but, j.id)
                 when 'held' then coalesce('A retry would be refused until question ' || k.question
                     || ' is answered. Then it runs again from its first line, under the same keys.',
                     format('A retry would run it again from its first line, under the '
-                    'same keys (tenure retry %s).', j.id))
+                    'same keys%s (tenure retry %s).', k.but, j.id))
                 when 'running' then 'A retry would be refused while it runs. Were its worker to die, '
                     'the next claim would run it again from its first line, under the same keys.'
                 else 'A retry would be refused: nothing has ended. Its next claim runs it from its '

@@ -90,7 +90,8 @@ create function tenure.close_questions(p_job uuid, p_answer text, p_actor text) 
     $$;
 
 -- A job goes on: due now, in the strand it stands in.
-create function tenure.let_go_on(p_job uuid, p_failure_base integer, p_quarantine_base integer)
+create function tenure.let_go_on(
+        p_job uuid, p_failure_base integer, p_quarantine_base integer, p_fence_base integer)
     returns void
     language sql volatile
     as $$
@@ -98,7 +99,7 @@ create function tenure.let_go_on(p_job uuid, p_failure_base integer, p_quarantin
             update tenure.jobs as j
                set status = 'pending', leased_until = tenure.clock(), waiting_on = null,
                    request = null, failure_base = p_failure_base,
-                   quarantine_base = p_quarantine_base
+                   quarantine_base = p_quarantine_base, fence_base = p_fence_base
              where j.id = p_job
             returning j.strand, j.leased_until
         )
@@ -156,13 +157,13 @@ create function tenure.retry_failed(p_job tenure.finished_jobs) returns tenure.a
         insert into tenure.jobs (
             id, event_id, replay_of, leased_until, created_at, strand, home, fence, failure_count,
             crash_count, deferral_count, quarantine_crashes, failure_base, quarantine_base,
-            priority, mode, automation, version, lane, unique_key, created_by, tags)
+            fence_base, priority, mode, automation, version, lane, unique_key, created_by, tags)
         values (
             p_job.id, p_job.event_id, p_job.replay_of, tenure.clock(), p_job.created_at, p_job.home,
             p_job.home, p_job.fence, p_job.failure_count, p_job.crash_count, p_job.deferral_count,
-            p_job.quarantine_crashes, p_job.failure_count, p_job.quarantine_crashes, p_job.priority,
-            p_job.mode, p_job.automation, p_job.version, p_job.lane, p_job.unique_key,
-            p_job.created_by, p_job.tags);
+            p_job.quarantine_crashes, p_job.failure_count, p_job.quarantine_crashes, p_job.fence,
+            p_job.priority, p_job.mode, p_job.automation, p_job.version, p_job.lane,
+            p_job.unique_key, p_job.created_by, p_job.tags);
         insert into tenure.dues (strand, due) values (p_job.home, tenure.clock());
         return tenure.done(p_job.status);
     end
@@ -189,7 +190,8 @@ create function tenure.retry_held(p_job tenure.jobs, p_actor text) returns tenur
                        v_question));
         end if;
         perform tenure.close_questions(p_job.id, 'retried', p_actor);
-        perform tenure.let_go_on(p_job.id, p_job.failure_count, p_job.quarantine_crashes);
+        perform tenure.let_go_on(p_job.id, p_job.failure_count, p_job.quarantine_crashes,
+                                 p_job.fence);
         return tenure.done('held');
     end
     $$;
@@ -218,7 +220,8 @@ create function tenure.do_retry(p_job uuid, p_actor text) returns tenure.acted
     $$;
 
 -- Brings a failed or held job back under its id, with its keys, from where it stopped; attempts and
--- quarantine crashes count anew.  Tells the status it had.
+-- quarantine crashes count anew, and what was refused may leave again, under a new key.  Tells the
+-- status it had.
 create function tenure.retry(
         job uuid, reason text default null, actor text default null, origin text default null)
     returns text

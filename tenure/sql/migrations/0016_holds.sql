@@ -72,17 +72,20 @@ create function tenure.hold_for_answer(p_hold bigint) returns tenure.holds
     end
     $$;
 
--- Puts an operator's answer on record and lets the job go on, due now.
+-- Puts an operator's answer on record and lets the job go on, due now.  Anew: crashes count from
+-- here, and what was refused may leave again.
 create function tenure.settle_hold(
-        p_hold tenure.holds, p_answer text, p_before json, p_count_anew boolean, p_reason text,
+        p_hold tenure.holds, p_answer text, p_before json, p_anew boolean, p_reason text,
         p_actor text, p_origin text)
     returns void
     language plpgsql volatile
     as $$
     begin
         perform tenure.close_questions(p_hold.job_id, p_answer, p_actor);
-        perform tenure.let_go_on(j.id, j.failure_base, case when p_count_anew
-                                 then j.quarantine_crashes else j.quarantine_base end)
+        perform tenure.let_go_on(
+               j.id, j.failure_base,
+               case when p_anew then j.quarantine_crashes else j.quarantine_base end,
+               case when p_anew then j.fence else j.fence_base end)
            from tenure.jobs as j where j.id = p_hold.job_id;
         perform tenure.note_act('job.answer', 'job:' || p_hold.job_id, p_before,
                                 json_build_object('question', p_hold.id, 'answer', p_answer),
@@ -91,8 +94,8 @@ create function tenure.settle_hold(
     $$;
 
 -- What became of a call that is in doubt.  It happened: its outcome is done, with the response it
--- had (status 200 unless told).  It did not: it is sent again under the same key.  Not before the
--- send can no longer leave.  Tells the job.
+-- had (status 200 unless told).  It did not: it is sent again under the same key, or under a new one
+-- where the provider keeps its answer under the old.  Not before the send can no longer leave.
 create function tenure.answer_hold(
         id bigint, happened boolean, status integer default null, response bytea default null,
         reason text default null, actor text default null, origin text default null)
@@ -145,7 +148,8 @@ create function tenure.answer_hold(
                 response, reason, 'operator')
         -- An outcome that was unknown is known now; what it was stands in the audit row.
         on conflict (job_id, send_id) do update
-            set state = excluded.state, status = excluded.status,
+            set state = excluded.state,
+                status = case when happened then excluded.status else o.status end,
                 answer_headers = excluded.answer_headers, answer = excluded.answer,
                 why = excluded.why, told_by = excluded.told_by, recorded_at = tenure.clock();
         perform tenure.settle_hold(v_hold, case when happened then 'happened' else 'did_not' end,

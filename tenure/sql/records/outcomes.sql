@@ -1,7 +1,7 @@
 -- Records what came of sends, under the claim that sent or adopted them.
 -- Parameters: worker uuid; ids uuid[] in order, fences int[], send_ids uuid[], steps text[],
 --   sends int[], states text[], statuses int[], answer_headers text[] (JSON), answers bytea[],
---   whys text[], tellers text[].
+--   whys text[], stored bool[], tellers text[].
 -- Returns: send_id of each recorded; an outcome recorded before stays as it was.
 -- Locks: jobs by id.
 -- Index: the primary keys.
@@ -10,8 +10,9 @@ with told as (
     select * from unnest(%(ids)b::uuid[], %(fences)s::integer[], %(send_ids)b::uuid[],
                          %(steps)b::text[], %(sends)s::integer[], %(states)b::text[],
                          %(statuses)s::integer[], %(answer_headers)b::text[], %(answers)b::bytea[],
-                         %(whys)b::text[], %(tellers)b::text[])
-        as t (id, fence, send_id, step, send, state, status, answer_headers, answer, why, told_by)
+                         %(whys)b::text[], %(stored)b::boolean[], %(tellers)b::text[])
+        as t (id, fence, send_id, step, send, state, status, answer_headers, answer, why, stored,
+              told_by)
 ), held as materialized (
     select h.id from (select distinct t.id, t.fence from told as t order by t.id) as t
      cross join lateral (
@@ -20,9 +21,9 @@ with told as (
               for no key update) as h
 ), kept as (
     insert into tenure.outcomes (job_id, send_id, step, send, state, fence, status,
-                                 answer_headers, answer, why, told_by)
+                                 answer_headers, answer, why, stored, told_by)
     select t.id, t.send_id, t.step, t.send, t.state, t.fence, t.status, t.answer_headers::json,
-           t.answer, t.why, t.told_by
+           t.answer, t.why, t.stored, t.told_by
       from told as t join held as h on h.id = t.id
     on conflict (job_id, send_id) do nothing
 )
