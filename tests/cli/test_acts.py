@@ -101,7 +101,7 @@ def test_a_name_that_cannot_be_printed_is_refused(tenure: Run, scene: Scene) -> 
 
 def test_a_filters_jobs_are_told_before_anything_is_done(tenure: Run, scene: Scene) -> None:
     """Without --yes and without a terminal, the act says what it would do, and ends as usage."""
-    first, second = failed(scene), failed(scene)
+    first, second = sorted((failed(scene), failed(scene)))
     done = tenure("retry", "--automation", "lead", "--state", "failed")
     assert done.exit_code == 2
     assert done.stderr.startswith(

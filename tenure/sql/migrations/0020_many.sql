@@ -1,7 +1,8 @@
 -- 0020_many: acts on many jobs: what a filter matches, a chunk at a time, each a short transaction.
 -- serves code from: 1
 
--- A filter: what is null is not asked.  since and until are about when jobs were made.
+-- A filter: what is null is not asked.  since and until are about when jobs were
+-- made: ids carry that to the millisecond, created_at exactly.
 create type tenure.wanted_jobs as (
     states text[], automation text, lane text, provider text, source text, tag text,
     error_class text, since timestamptz, until timestamptz);
@@ -31,14 +32,15 @@ create function tenure.matching(w tenure.wanted_jobs, p_after uuid, p_most bigin
     as $$
     declare
         v_from constant uuid := greatest(p_after, tenure.uuid7_floor(w.since));
-        v_until constant uuid := tenure.uuid7_floor(least(w.until, tenure.clock()));
+        v_until constant uuid := tenure.uuid7_floor(
+            least(w.until, tenure.clock()) + interval '1 ms');
     begin
         return query
             select m.id, m.automation, m.state, m.event_id
               from ((select j.id, j.automation, tenure.state_of(j, s) as state, j.event_id
                        from tenure.jobs as j join tenure.strands as s on s.id = j.strand
                       where j.id > coalesce(v_from, '00000000-0000-0000-0000-000000000000')
-                        and j.id < v_until
+                        and j.id < v_until and (j.created_at < w.until) is not false
                         and tenure.state_of(j, s) = any (w.states)
                         and tenure.wants(w, j.automation, array[j.lane, s.lane], j.tags)
                         and (w.source is null or j.created_by = 'source:' || w.source or exists (
@@ -56,7 +58,7 @@ create function tenure.matching(w tenure.wanted_jobs, p_after uuid, p_most bigin
                             select o.* from tenure.finished_jobs as o
                              where o.status = t.status and o.status <> 'succeeded'
                                and o.id > coalesce(v_from, '00000000-0000-0000-0000-000000000000')
-                               and o.id < v_until
+                               and o.id < v_until and (o.created_at < w.until) is not false
                                and tenure.wants(w, o.automation, array[o.lane], o.tags)
                                and (w.source is null or o.created_by = 'source:' || w.source
                                     or exists (select from tenure.events as e
@@ -69,7 +71,7 @@ create function tenure.matching(w tenure.wanted_jobs, p_after uuid, p_most bigin
                        from tenure.finished_jobs as f
                       where 'succeeded' = any (w.states) and f.status = 'succeeded'
                         and f.id > coalesce(v_from, '00000000-0000-0000-0000-000000000000')
-                        and f.id < v_until
+                        and f.id < v_until and (f.created_at < w.until) is not false
                         and tenure.wants(w, f.automation, array[f.lane], f.tags)
                         and (w.source is null or f.created_by = 'source:' || w.source or exists (
                                  select from tenure.events as e
