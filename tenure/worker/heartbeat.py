@@ -1,7 +1,7 @@
 """The heartbeat: a thread and connection of its own, so a blocked event loop keeps its leases.
 
 Promises: every lease past a third of its length is renewed; what the database answers (a lost
-lease, a cancel, a hold) reaches the run at once.
+lease, a cancel, a hold) reaches the run at once; a job that blocks the loop is told in its story.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from tenure.base.errors import DatabaseUnavailable
-from tenure.store import claims, leases, workers
+from tenure.store import claims, leases, records, workers
 from tenure.store.database import Busy, Database, Unknown
 from tenure.store.leases import Renewal
+from tenure.store.records import Entry
 from tenure.worker.dispatch import Duty
 
 log = logging.getLogger("tenure.worker")
@@ -34,16 +35,18 @@ class Heartbeat:
         *,
         held: Callable[[], Mapping[UUID, int]],
         heard: Callable[[Sequence[Renewal]], None],
-        lagging: Callable[[], None],
+        blocked: Callable[[], Entry | None],
         aside: Callable[[], None],
     ) -> None:
-        """``held``: claims by job; ``heard`` takes what each one's standing is."""
+        """``held``: claims by job; ``heard`` takes what each one's standing is; ``blocked`` gives
+        the line for the story of the job that blocks the event loop.
+        """
         self._duty = duty
         self._database = database
         self._every = every
         self._held = held
         self._heard = heard
-        self._lagging = lagging
+        self._blocked = blocked
         self._aside = aside
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._work, name="tenure-heartbeat", daemon=True)
@@ -74,7 +77,7 @@ class Heartbeat:
         log.warning("the heartbeat waits for the database: %s", error, exc_info=not expected)
 
     def _beat(self) -> None:
-        self._lagging()
+        blocked = self._blocked()
         held = self._held()
         if held:
             self._heard(
@@ -86,6 +89,8 @@ class Heartbeat:
                 )
             )
         workers.touch(self._database, self._duty.worker)
+        if blocked is not None:
+            records.journal(self._database, self._duty.worker, [blocked])
         if self._duty.quarantine:
             return
         if claims.dispatch(

@@ -32,6 +32,7 @@ from tenure.worker.desk import WorkerDesk
 from tenure.worker.dispatch import Dispatch, Duty
 from tenure.worker.duties import Duties
 from tenure.worker.heartbeat import Heartbeat
+from tenure.worker.pulse import Pulse
 from tenure.worker.runner import Runner
 from tenure.worker.threads import Threads
 
@@ -71,7 +72,6 @@ class Process:
         self._held: dict[UUID, int] = {}
         self._lock = threading.Lock()
         self._average = 1.0
-        self._ticked = True
         self._stopping = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
 
@@ -108,7 +108,7 @@ class Process:
             settings.heartbeat,
             held=self._claims,
             heard=self._heard,
-            lagging=self._lagging,
+            blocked=Pulse(self._runner, settings.heartbeat).feel,
             aside=self._aside,
         )
         self._dispatch = Dispatch(
@@ -232,20 +232,6 @@ class Process:
         """Stop a run where it stands; its calls in flight are carried to their end."""
         run.stop(why)
         self._runner.interrupt(run.job.id)
-
-    def _lagging(self) -> None:
-        """A loop that did not tick since the last beat is blocked by somebody."""
-        if not self._ticked:
-            names = {run.job.automation for run in list(self._runner.runs.values())}
-            log.warning(
-                "the event loop did not turn for a heartbeat: one of %s blocks it",
-                ", ".join(sorted(names)) or "no automation",
-            )
-        self._ticked = False
-        self._loop.call_soon_threadsafe(self._tick)
-
-    def _tick(self) -> None:
-        self._ticked = True
 
     # -- the end -----------------------------------------------------------------------------------
 

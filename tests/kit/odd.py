@@ -7,6 +7,7 @@ import dataclasses
 import os
 import signal
 import sys
+import threading
 from uuid import UUID
 
 import msgspec
@@ -194,6 +195,25 @@ async def blocker(ctx: Context, place: str) -> int:
     """Blocks the event loop, and with it every other job of its process."""
     meet_blocking(place, ctx.job_id)
     return await ctx.step("count", len, "four")
+
+
+@app.automation(backoff=_SOON)
+async def locker(ctx: Context, place: str) -> int:
+    """Blocks the event loop with a lock that a thread lets go when the test says so."""
+    lock = threading.Lock()
+    lock.acquire()
+    threading.Thread(target=_unlock, args=(lock, place, ctx.job_id)).start()
+    return await _locked(lock)
+
+
+async def _locked(lock: threading.Lock) -> int:
+    with lock:
+        return 4
+
+
+def _unlock(lock: threading.Lock, place: str, brought: object) -> None:
+    meet_blocking(place, brought)
+    lock.release()
 
 
 @app.automation(backoff=_SOON)

@@ -188,6 +188,6 @@ def test_a_handler_that_blocks_its_process_keeps_its_lease_and_is_named(
             "the lease has been renewed beyond its length",
         )
         assert odd.job(job)["state"] == "running"
-        assert worker.said("one of blocker blocks it")
+        assert worker.said(f"job {job} (blocker) has blocked the event loop")
         meeting.release("here")
         assert odd.until(job, "succeeded")["claim_count"] == 1
