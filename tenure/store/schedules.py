@@ -121,9 +121,21 @@ def declare(
             "reason": None,
             "origin": origin,
         }
-        if database.run("schedules/declare", values):
+        if _written(database, values):
             return next_at
-    raise Busy(f"the schedule {name} is being changed by somebody else: ask again")
+    raise _contended(name)
+
+
+def _written(database: Database, values: Mapping[str, object]) -> bool:
+    """Whether the row was still as it was read; no, where a tick of it takes its time."""
+    try:
+        return bool(database.run("schedules/declare", values))
+    except Busy:
+        return False
+
+
+def _contended(name: str) -> Busy:
+    return Busy(f"the schedule {name} is being changed, or ticks, all the time: ask again")
 
 
 def _next(
@@ -167,9 +179,9 @@ def change(
             "reason": reason,
             "origin": origin,
         }
-        if database.run("schedules/declare", values):
+        if _written(database, values):
             return next_at
-    raise Busy(f"the schedule {name} is being changed by somebody else: ask again")
+    raise _contended(name)
 
 
 def get(database: Database, name: str) -> tuple[ListedSchedule, datetime]:

@@ -25,7 +25,8 @@ def make(database: Database, worker: UUID, most: float) -> float:
         if found.wait > 0:
             return min(wait, found.wait)
         try:
-            _make(database, found, worker)
+            if _make(database, found, worker):
+                wait = 0.0  # more may be due than one look shows
         except (DatabaseUnavailable, Unknown):
             raise
         except Exception as error:  # its own row only: the others tick
@@ -36,7 +37,7 @@ def make(database: Database, worker: UUID, most: float) -> float:
     return wait
 
 
-def _make(database: Database, found: DueSchedule, worker: UUID) -> None:
+def _make(database: Database, found: DueSchedule, worker: UUID) -> bool:
     plan = ticks.plan(found.intent, found.next_at, found.now)
     made = schedules.tick(database, found, plan, worker)
     if made is not None and plan.missed:
@@ -48,3 +49,4 @@ def _make(database: Database, found: DueSchedule, worker: UUID) -> None:
             plan.caught_up,
             found.intent.misfire,
         )
+    return made is not None

@@ -119,6 +119,22 @@ def test_a_server_listens_and_shows_its_first_token(
     assert server.stop() == 0
 
 
+def test_a_moment_that_has_passed_ends_as_configuration(
+    started: Callable[..., Service], tmp_path: Path
+) -> None:
+    """A one-off in the past is told in a line by the worker and by the server that declare it."""
+    past = 'app.schedule("launch", at=datetime(2020, 1, 1, tzinfo=UTC))'
+    code = f"from datetime import UTC, datetime\n{_CODE}\n{past}\n"
+    (tmp_path / "automations.py").write_text(code)
+    for command in (("worker", "--only", "live"), ("serve", "--port", "0", "--first-token")):
+        ran = started(*command)
+        assert ran.popen.wait(_DEADLINE) == 78
+        assert ran.popen.stderr is not None
+        said = ran.popen.stderr.read().decode()
+        assert "error: the schedule 'launch' would never tick: once at 2020-01-01" in said
+        assert "Traceback" not in said
+
+
 def test_a_server_without_a_token_does_not_listen(started: Callable[..., Service]) -> None:
     """Where no token opens it, a server ends as configuration."""
     server = started("serve", "--port", "0")

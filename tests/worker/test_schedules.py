@@ -195,3 +195,28 @@ def test_a_worker_that_starts_declares_its_schedules(
     [night] = until(lambda: rows.read(found), "the night's job has ended")
     local = due.astimezone(ZoneInfo("Europe/Berlin"))
     assert night["result"] == f"{local:%Y-%m-%d %H:%M%z} Europe/Berlin"
+
+
+def test_many_schedules_of_one_moment_all_tick(
+    start: Start, rows: Rows, clock: Clock, database: Database
+) -> None:
+    """More are due than one look shows, and two workers share them: each ticks once."""
+    rows.read(
+        "insert into tenure.schedules (name, every, anchor, zone, misfire, misfire_limit, next_at,"
+        "                              declared, declared_by)"
+        " select 'many-' || n, s.every, s.anchor, s.zone, 'skip', 100, s.next_at, s.declared,"
+        "        'test'"
+        "   from tenure.schedules as s, generate_series(1, 1500) as n where s.name = 'once'"
+        " returning name"
+    )
+    first = _due(rows, "once")
+    for _ in range(2):
+        start().wait_ready()
+    clock.advance(HOUR - 600 + 1)
+    until(lambda: _at_rest(rows), "the ticks are made")
+    made = rows.read(
+        "select count(*) as made, count(distinct source) as schedules, count(distinct key) as keys"
+        "  from tenure.events where starts_with(source, 'many-')"
+    )
+    assert [tuple(row.values()) for row in made] == [(1500, 1500, 1)]
+    assert _made(rows, "once") == _keys(first, 1)

@@ -1,6 +1,6 @@
 -- Reads the schedules that are due, and the one that will be next.
 -- Parameters: none.
--- Returns: a row each, earliest first, at most 100: name, the intent's columns, next_at, revision,
+-- Returns: a row each, earliest first, at most 1000: name, the intent's columns, next_at, revision,
 --   now (the clock), wait (seconds until next_at; not positive where it is due).
 -- Locks: none.
 -- Index: none; the table holds a row a schedule.
@@ -15,4 +15,4 @@ select s.name, s.cron, extract(epoch from s.every)::double precision as every, s
         select min(n.next_at) from tenure.schedules as n
          where n.state = 'open' and n.next_at > c.now))
  order by s.next_at, s.name
- limit 100
+ limit 1000
