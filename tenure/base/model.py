@@ -162,7 +162,18 @@ class Asked(msgspec.Struct, frozen=True):
     timeout: float
 
 
-GateVerdict = Literal["admitted", "full", "lost", "cancel", "hold", "known", "found", "evidence"]
+GateVerdict = Literal[
+    "admitted",
+    "full",
+    "lost",
+    "cancel",
+    "hold",
+    "paused",
+    "lane_paused",
+    "known",
+    "found",
+    "evidence",
+]
 
 
 class Answered(msgspec.Struct, frozen=True):

@@ -38,6 +38,8 @@ COMMANDS = {
     "retry": Place("acts", "retry", "Bring failed or held jobs back, with their keys."),
     "replay": Place("acts", "replay", "Run what jobs ran on once more, with new keys."),
     "cancel": Place("acts", "cancel", "Cancel jobs."),
+    "pause": Place("pause", "pause", "Let something stand still, or list what does."),
+    "resume": Place("pause", "resume", "End a pause."),
     "hold": Place("hold", "hold", "List the questions of held jobs, and answer them."),
     "automation": Place("automation", "automation", "List automations, or show one."),
     "promote": Place("stage", "promote", "Move an automation up a stage."),

@@ -32,6 +32,7 @@ _LEAST_WAIT = 0.05
 # Where a budget can never have room for a call, such as a read beside its reserve.
 _NEVER_WAIT = 60.0
 _LONGEST_SCOPE = 200
+_PAUSED_DELAY = 1.0
 # Short waits add up: beyond so many inline waits' worth the job gives its slot back.
 _INLINE_SHARE = 5
 
@@ -76,6 +77,8 @@ async def _course(course: Course, carriers: Carriers) -> Response:
         answer = await doubt.settle(course, sent)
         if answer is not None:
             return answer
+    if course.run.paused:
+        raise Waiting(paused(course.step))
     if _suppressed(course):
         return await _suppress(course, carriers.dry)
     course.takes = await _takes(course)
@@ -112,6 +115,16 @@ async def _suppress(course: Course, dry: Carrier) -> Response:
 
 async def _never() -> NoReturn:
     raise CallFailed("a dry carrier asked for an admission")
+
+
+def paused(step: str, *, lane: str | None = None) -> Suspension:
+    """The wait for the end of a pause: at home, or in the strand of a lane that is paused.
+
+    The strand keeps it; the delay is for one that missed the pause, and is mended soon.
+    """
+    waits: dict[str, object] = {"why": "paused", "step": step, "provider": lane}
+    delay = 0.0 if lane else _PAUSED_DELAY
+    return Suspension("wait", delay=delay, lane=lane, waits=waits)
 
 
 async def _takes(course: Course) -> list[Taken]:
@@ -179,6 +192,10 @@ async def _admit(course: Course, asked: Asked) -> Admission:
             raise Stale
         case "lost" | "cancel" | "hold" as ended:
             raise Waiting(Suspension(ended))
+        case "paused":
+            raise Waiting(paused(course.step))
+        case "lane_paused":
+            raise Waiting(paused(course.step, lane=course.call.provider.lane))
     return Admission(
         send_id=asked.send_id,
         admitted=passed.admitted,

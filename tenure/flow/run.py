@@ -77,6 +77,8 @@ class Run:
         self.max_inline_wait = max_inline_wait
         self.began = clock.now()
         self.suspension: Suspension | None = None
+        # Told by the heartbeat: the next call is not made, and what makes none goes on.
+        self.paused = False
         self.tasks: set[asyncio.Task[object]] = set()
         self.stand_ins = {
             placeholder(send.key) for send in memory.sends.values() if send.state == "suppressed"

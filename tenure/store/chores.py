@@ -18,6 +18,7 @@ _DUTIES: dict[str, tuple[str, dict[str, object]]] = {
     "partitions": ("chores/partitions", {"weeks": _WEEKS_AHEAD}),
     "strands": ("chores/strands", {}),
     "expiry": ("chores/expiry", {}),
+    "pauses": ("chores/pauses", {}),
 }
 
 

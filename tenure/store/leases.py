@@ -26,6 +26,7 @@ class Renewal(msgspec.Struct, frozen=True):
     job: UUID
     said: Said
     request: str | None
+    paused: bool
 
 
 def renew(
@@ -45,5 +46,5 @@ def renew(
                 "fences": [fence for _, fence in chunk],
             },
         )
-        renewals += [Renewal(row["id"], row["said"], row["request"]) for row in rows]
+        renewals += [Renewal(row["id"], row["said"], row["request"], row["paused"]) for row in rows]
     return renewals

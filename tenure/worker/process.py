@@ -211,15 +211,21 @@ class Process:
             return dict(self._held)
 
     def _heard(self, renewals: Sequence[Renewal]) -> None:
-        telling = [r for r in renewals if r.said == "lost" or r.request]
+        telling = [r for r in renewals if r.said == "lost" or r.request or self._pausing(r)]
         if telling:
             self._loop.call_soon_threadsafe(self._told, telling)
+
+    def _pausing(self, renewal: Renewal) -> bool:
+        """Whether a pause of its job began or ended since the last beat."""
+        run = self._runner.runs.get(renewal.job)
+        return run is not None and run.paused != renewal.paused
 
     def _told(self, renewals: Sequence[Renewal]) -> None:
         for renewal in renewals:
             run = self._runner.runs.get(renewal.job)
             if run is None or run.closed or run.job.fence != self._held.get(renewal.job):
                 continue  # its end, on its way or done, is what the row says
+            run.paused = renewal.paused
             if renewal.said == "lost":
                 log.warning("job %s: its lease was lost", renewal.job)
                 self._unwind(run, Suspension("lost"))

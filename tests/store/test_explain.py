@@ -165,13 +165,13 @@ def test_a_closed_lane_and_a_pause_say_who_why_and_until_when(database: Database
         "Lane free of lead is closed since T (N) until T (in N), by crm: down. It opens by itself."
     )
     database.execute(
-        "update tenure.strands set closed_until = '-infinity', paused_until = 'infinity',"
-        " paused_since = tenure.clock(), paused_by = 'bob', pause_reason = 'audit'"
+        "update tenure.strands set closed_until = '-infinity' where closed_by = 'crm: down'"
     )
+    database.execute("select tenure.pause('lane:free', 'audit', actor => 'bob')")
     assert said(database, job, "state") == "Waiting since T (N) until somebody ends it."
     assert said(database, job, "wait") == (
-        "Lane free of lead was paused by bob since T (N): audit. "
-        "It stays so until somebody resumes it."
+        "Lane free was paused by bob since T (N): audit. It stays so until somebody resumes it: "
+        "tenure resume lane:free"
     )
 
 

@@ -1,6 +1,6 @@
 -- Renews the leases of a worker's claims that are past a third of their length.
 -- Parameters: worker uuid, lease seconds, ids uuid[] in order, fences int[].
--- Returns: id, said (renewed, kept, busy, lost), request; busy is locked by another, not lost.
+-- Returns: id, said (renewed, kept, busy, lost), request, paused; busy is locked by another, not lost.
 -- Locks: jobs by id, SKIP LOCKED.
 -- Index: the primary key.
 -- Zero rows: nothing was asked.
@@ -27,10 +27,14 @@ select t.id,
             when h.id is not null then 'kept'
             when j.id is not null then 'busy'
             else 'lost' end as said,
-       j.request
+       j.request, coalesce(j.paused, false) as paused
   from told as t
   left join held as h on h.id = t.id
   left join renewed as r on r.id = t.id
-  left join lateral (select k.id, k.request from tenure.jobs as k
+  left join lateral (select k.id, k.request, exists (
+                             select from tenure.pauses as p
+                              where p.until > tenure.now()
+                                and tenure.hits(p, k.automation, k.lane)) as paused
+                        from tenure.jobs as k
                       where k.id = t.id and k.fence = t.fence and k.worker_id = %(worker)s
                       limit 1) as j on true

@@ -25,6 +25,31 @@ create table tenure.strands (
 comment on column tenure.strands.next_at is
     'Lower bound of the earliest leased_until in it; never written by an enqueue';
 
+-- What somebody has paused, a row a target.  Strands carry the sum of it, so that a claim filters
+-- nothing; the gate, which must not be late, asks here.
+create table tenure.pauses (
+    target text primary key,
+    kind text not null,
+    name text not null,
+    reason text not null,
+    paused_by text not null,
+    since timestamptz not null default tenure.clock(),
+    until timestamptz not null default 'infinity',
+    constraint kind_is_known check (kind in ('automation', 'lane', 'provider', 'source', 'all'))
+);
+
+-- Whether a pause is about a lane of an automation.  Jobs of a paused source are made in a lane that
+-- bears the pause's name.
+create function tenure.hits(p tenure.pauses, automation text, lane text) returns boolean
+    language sql immutable parallel safe
+    as $$
+        select case p.kind when 'all' then true
+                           when 'automation' then automation = p.name
+                           when 'lane' then lane = p.name
+                           when 'provider' then split_part(lane, '/', 1) = p.name
+                           else lane = p.target end
+    $$;
+
 -- Enqueues say here that a strand is due earlier than next_at.  Append-only, so that an enqueue left
 -- uncommitted for an hour holds nobody up.
 create table tenure.dues (

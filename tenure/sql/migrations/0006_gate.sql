@@ -11,6 +11,8 @@ create function tenure.gate_verdicts(p_worker uuid, p_calls json)
             when j.id is null or j.leased_until <= tenure.clock() then 'lost'
             when j.request is not null then j.request
             when last.send_id = c.send_id then 'found'
+            when paused.home then 'paused'
+            when paused.there then 'lane_paused'
             when c.safe then 'able'
             when coalesce(last.send, 0) + 1 <> c.send then 'known'
             when last.send is null then 'able'
@@ -24,7 +26,7 @@ create function tenure.gate_verdicts(p_worker uuid, p_calls json)
             else 'able' end
           from json_to_recordset(p_calls) as c (
                    n integer, job uuid, fence integer, step text, send integer, send_id uuid,
-                   safe boolean, epoch integer)
+                   safe boolean, epoch integer, provider text, account text)
           left join tenure.jobs as j
             on j.id = c.job and j.fence = c.fence and j.worker_id = p_worker
                and j.status = 'pending'
@@ -40,6 +42,12 @@ create function tenure.gate_verdicts(p_worker uuid, p_calls json)
                  where k.job_id = c.job and k.step = c.step
                  order by k.send desc
                  limit 1) as last on true
+          left join lateral (
+                select bool_or(tenure.hits(p, j.automation, j.lane)) as home,
+                       bool_or(tenure.hits(p, j.automation, concat_ws(
+                           '/', c.provider, nullif(c.account, '')))) as there
+                  from tenure.pauses as p
+                 where p.until > tenure.clock()) as paused on true
     $$;
 
 -- Writes the admitted calls as they will leave, credentials left out.

@@ -1,14 +1,31 @@
 -- 0007_doors: how jobs are made, from any language and in the caller's own transaction.
 -- serves code from: 1
 
+-- The pause of a lane of an automation that ends last, of those in force.
+create function tenure.pause_of(p_automation text, p_lane text)
+    returns table (until timestamptz, since timestamptz, paused_by text, reason text)
+    language sql stable
+    as $$
+        select p.until, p.since, p.paused_by, p.reason
+          from tenure.pauses as p
+         where p.until > tenure.clock() and tenure.hits(p, p_automation, p_lane)
+         order by p.until desc, p.since
+         limit 1
+    $$;
+
 -- The strands of one lane of an automation: live and not, each with its quarantine.  Made when an
--- automation is declared, in a short transaction, so that an enqueue never has to.
+-- automation is declared, in a short transaction, so that an enqueue never has to.  A strand is born
+-- under the pauses in force.
 create function tenure.open_lane(p_automation text, p_lane text) returns void
     language sql volatile
     as $$
-        insert into tenure.strands (automation, lane, live, quarantine)
-        select p_automation, p_lane, l.live, q.quarantine
-          from (values (true), (false)) as l (live), (values (true), (false)) as q (quarantine)
+        insert into tenure.strands (automation, lane, live, quarantine, paused_until, paused_since,
+                                    paused_by, pause_reason)
+        select p_automation, p_lane, l.live, q.quarantine, coalesce(f.until, '-infinity'), f.since,
+               f.paused_by, f.reason
+          from (values (true), (false)) as l (live)
+         cross join (values (true), (false)) as q (quarantine)
+          left join tenure.pause_of(p_automation, p_lane) as f on true
          where not exists (
              select from tenure.strands as s
               where s.automation = p_automation and s.lane = p_lane
@@ -41,11 +58,11 @@ create function tenure.mode_now(automation text, event uuid) returns text
     $$;
 
 -- One job of one automation.  The strand row is read, never written: an enqueue left uncommitted
--- holds up nobody else's.
+-- holds up nobody else's.  p_stands: the lane in which it first stands, where that is not its own.
 create function tenure.make_job(
         p_automation tenure.automations, p_event uuid, p_input json, p_at timestamptz,
         p_priority smallint, p_unique_key text, p_tags text[], p_created_by text, p_id uuid,
-        p_replay_of uuid, p_expires timestamptz default null)
+        p_replay_of uuid, p_expires timestamptz default null, p_stands text default null)
     returns uuid
     language plpgsql volatile
     as $$
@@ -55,6 +72,7 @@ create function tenure.make_job(
         v_expires constant timestamptz :=
             coalesce(p_expires, v_due + make_interval(secs => p_automation.expires));
         v_strand integer := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
+        v_stands integer;
     begin
         -- Drivers read no other times: one such row would spoil every listing.
         if v_due not between timestamptz '1970-01-01' and timestamptz '9999-01-01' then
@@ -69,10 +87,15 @@ create function tenure.make_job(
             perform tenure.open_lane(p_automation.name, p_automation.lane);
             v_strand := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
         end if;
+        v_stands := v_strand;
+        if p_stands is not null then
+            perform tenure.open_lane(p_automation.name, p_stands);
+            v_stands := tenure.strand_of(p_automation.name, p_stands, v_mode = 'live');
+        end if;
         insert into tenure.jobs (id, event_id, replay_of, leased_until, expires_at, strand, home,
                                  priority, mode, automation, version, lane, unique_key, created_by,
                                  tags)
-        values (p_id, p_event, p_replay_of, v_due, v_expires, v_strand, v_strand,
+        values (p_id, p_event, p_replay_of, v_due, v_expires, v_stands, v_strand,
                 coalesce(p_priority, p_automation.priority), v_mode, p_automation.name,
                 p_automation.version, p_automation.lane, p_unique_key, p_created_by,
                 coalesce(p_tags, p_automation.tags));
@@ -80,7 +103,7 @@ create function tenure.make_job(
             insert into tenure.inputs (job_id, input) values (p_id, p_input);
         end if;
         insert into tenure.dues (strand, due)
-        select s.id, v_due from tenure.strands as s where s.id = v_strand and v_due < s.next_at;
+        select s.id, v_due from tenure.strands as s where s.id = v_stands and v_due < s.next_at;
         return p_id;
     end
     $$;
@@ -169,6 +192,10 @@ create function tenure.accept(
         v_hash constant bytea := sha256(convert_to(p_key, 'UTF8'));
         v_first tenure.event_keys;
         v_jobs integer := 0;
+        -- Jobs of a paused source wait in a lane of that name, which its resume opens.
+        v_stands constant text := (
+            select p.target from tenure.pauses as p
+             where p.target = 'source:' || p_source and p.until > tenure.clock());
         v_automation tenure.automations;
     begin
         if p_key is not null then
@@ -194,7 +221,7 @@ create function tenure.accept(
         loop
             perform tenure.make_job(v_automation, v_event, null, null, null, null, null,
                                     coalesce(p_created_by, 'source:' || p_source), tenure.uuid7(),
-                                    null);
+                                    null, null, v_stands);
             v_jobs := v_jobs + 1;
         end loop;
         return query select v_event, 'accepted'::text, v_jobs;

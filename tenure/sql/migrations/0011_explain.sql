@@ -82,6 +82,7 @@ create function tenure.said_wait(waits json) returns text
                                              w.provider, w.step)
             when 'backoff' then 'it failed and is tried again after a pause'
             when 'shutdown' then 'its worker was told to stop'
+            when 'paused' then 'it met a pause' || coalesce(format(' at step %s', w.step), '')
             else coalesce(w.why, 'no reason is on record') end
           from (select said_wait.waits, said_wait.waits ->> 'why' as why,
                        said_wait.waits ->> 'provider' as provider,

@@ -107,6 +107,19 @@ create function tenure.explain_questions(j tenure.all_jobs)
              select from tenure.holds as h where h.job_id = j.id and h.answer is null)
     $$;
 
+-- A pause that is in force: of what, since when, by whom and why, until when, and how it ends.
+create function tenure.said_of_pause(p tenure.pauses) returns text
+    language sql stable
+    as $$
+        select format('%s was paused by %s %s: %s. It stays so %s%s tenure resume %s',
+                      case p.kind when 'all' then 'Everything'
+                                  else initcap(p.kind) || ' ' || p.name end,
+                      p.paused_by, tenure.said_since(p.since), rtrim(p.reason, '.'),
+                      case when isfinite(p.until) then tenure.said_until(p.until)
+                           else 'until somebody resumes it' end,
+                      case when isfinite(p.until) then '; sooner with:' else ':' end, p.target)
+    $$;
+
 -- One line for each cause that keeps an unclaimed job from being claimed: since when, until when,
 -- by whom, and how it ends.
 create function tenure.explain_waits(j tenure.all_jobs)
@@ -130,12 +143,15 @@ create function tenure.explain_waits(j tenure.all_jobs)
           from s cross join began as b
          where j.state = 'waiting' and s.closed_until > tenure.now() and not b.parked
         union all
-        select s.paused_since, format('Lane %s of %s was paused by %s %s: %s. It stays so %s.',
-                   s.lane, s.automation, coalesce(s.paused_by, 'somebody'),
-                   tenure.said_since(s.paused_since), coalesce(s.pause_reason, 'no reason was given'),
-                   case when isfinite(s.paused_until) then tenure.said_until(s.paused_until)
-                        else 'until somebody resumes it' end)
-          from s where j.state = 'waiting' and s.paused_until > tenure.now()
+        select p.since, tenure.said_of_pause(p)
+          from s join tenure.pauses as p
+            on p.until > tenure.now() and tenure.hits(p, s.automation, s.lane)
+         where j.state = 'waiting'
+        union all
+        select p.since, tenure.said_of_pause(p) || ' It meets that at its next call.'
+          from tenure.pauses as p
+         where j.state = 'running' and p.until > tenure.now()
+           and tenure.hits(p, j.automation, j.lane)
         union all
         select j.expires_at, format('It expires at %s (in %s): if nobody has claimed it by then it is '
                    'cancelled.', tenure.said_at(j.expires_at),
