@@ -32,6 +32,17 @@ FORM_LENGTHS: dict[str, int] = {
     "hex25": 25,
 }
 
+Alphabet = Literal["any", "url", "alphanumeric", "hex", "uuid"]
+
+# What each form is made of: the alphabets that hold all of its characters.
+FORM_ALPHABETS: dict[str, frozenset[Alphabet]] = {
+    "hex64": frozenset({"any", "url", "alphanumeric", "hex"}),
+    "base64url43": frozenset({"any", "url"}),
+    "uuid": frozenset({"any", "url", "uuid"}),
+    "hex32": frozenset({"any", "url", "alphanumeric", "hex"}),
+    "hex25": frozenset({"any", "url", "alphanumeric", "hex"}),
+}
+
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)+")
 
@@ -66,6 +77,13 @@ def _check_address(base_url: str | None, hosts: tuple[str, ...]) -> None:
 def _check_header(text: str | None) -> None:
     if text is not None and not _TOKEN.fullmatch(text.partition(":")[0]):
         raise _wrong("header", text, "it is no header name")
+
+
+def _check_place(where: str, name: str) -> None:
+    if where == "header":
+        _check_header(name)
+    elif not all(name.split(".") if where == "body" else (name,)):
+        raise _wrong("name", name, f"a {where} has no field of that name")
 
 
 def _check_seconds(field: str, value: float | None) -> None:
@@ -151,17 +169,21 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class KeyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the provider takes an idempotency key, on which operations, and for how long.
 
+    ``where`` and ``name``: a ``header``; a field of the ``body``, by its dotted path in JSON or its
+    name in a form; or a parameter of the ``query``.  ``alphabet``: what the provider takes: ``url``
+    is letters, digits, ``-`` and ``_``; ``hex`` is in small letters; ``uuid`` is nothing else.
     ``window``: seconds for which the provider promises to remember a key.  ``stores_failures``:
     whether a 5xx is given back under the same key; None where undocumented.  ``replay_marker``: the
     header by which a stored answer is known.  ``not_stored``: statuses after which the key is free.
     """
 
-    where: Literal["header"]
+    where: Literal["header", "body", "query"]
     name: str
     form: KeyForm
     max_length: int
     window: float
     honors: tuple[str, ...]
+    alphabet: Alphabet = "any"
     stores_failures: bool | None = None
     replay_marker: str | None = None
     in_flight: Condition | None = None
@@ -170,7 +192,7 @@ class KeyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def __post_init__(self) -> None:
         """Refuse a key that the provider would refuse."""
-        _check_header(self.name)
+        _check_place(self.where, self.name)
         _check_header(self.replay_marker)
         if not (0 < self.window < math.inf):
             raise _wrong("window", self.window, "a key is remembered for some seconds")
@@ -180,6 +202,8 @@ class KeyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 self.form,
                 f"its {FORM_LENGTHS[self.form]} characters exceed the {self.max_length} allowed",
             )
+        if self.alphabet not in FORM_ALPHABETS[self.form]:
+            raise _wrong("form", self.form, f"it has characters that {self.alphabet!r} has not")
         if not self.honors:
             raise _wrong("honors", (), "a key that no operation honours is none")
         _check_patterns(self.honors)

@@ -17,6 +17,7 @@ from tenure.base.entries import KeyRule
 from tenure.base.errors import CallForbidden, UnnamedEffect
 from tenure.base.http import Request
 from tenure.base.model import Policy
+from tenure.flow import places
 from tenure.flow.provider import Provider
 
 Params = Mapping[str, object] | Sequence[tuple[str, object]]
@@ -100,9 +101,12 @@ def build(
             hint="Give step='what-it-does', or safe=True where it changes nothing.",
         )
     rule = catalogue.honors(provider.entry, method, path)
+    request = Request(method, url, tuple(named), octets)
+    if not is_safe:
+        places.check(request, rule)
     return Call(
         provider=provider,
-        request=Request(method, url, tuple(named), octets),
+        request=request,
         operation=f"{method} {operation}" if operation else patterns.operation(method, path),
         path=path,
         safe=is_safe,

@@ -16,6 +16,7 @@ from tenure.base import clock, conceal, redact
 from tenure.base.http import Request, Response
 from tenure.base.keys import child_key, wire
 from tenure.base.model import Asked, CallState, Outcome, Send
+from tenure.flow import places
 from tenure.flow.call import Call
 from tenure.flow.carriers import Outgoing
 from tenure.flow.desk import Taken
@@ -24,7 +25,6 @@ from tenure.flow.run import Run, Suspension, Waiting
 # Bodies above this are kept by their digest alone.
 STORED_BODY = 256 * 1024
 _DEFAULT_WINDOW = 2.0
-KEY_HEADER = "Idempotency-Key"
 
 
 class Course:
@@ -37,7 +37,6 @@ class Course:
         self.step = step
         self.sent = run.memory.sends.get(step)
         self.begin(self.sent.epoch if self.sent else 0)
-        self.request = call.request
         self.takes: list[Taken] = []
         self.asked: Asked | None = None
         self.admitted = 0.0
@@ -51,6 +50,11 @@ class Course:
         """Go on in an epoch, under its key."""
         self.epoch = epoch
         self.key = child_key(self.run.job.id, self.step, epoch)
+        rule = self.call.rule
+        self.wire_key = None if self.call.safe else wire(self.key, rule.form if rule else "hex64")
+        request = self.call.request
+        self.built = places.placed(request, rule, self.wire_key) if self.wire_key else request
+        self.request = self.built
 
     @property
     def fresh(self) -> bool:
@@ -61,7 +65,6 @@ class Course:
         """The call as it is put to the gate and on record, as the step's send of that number."""
         call, job = self.call, self.run.job
         body = self._hidden.hide(self.request.body)
-        rule = call.rule
         return Asked(
             job=job.id,
             fence=job.fence,
@@ -74,22 +77,21 @@ class Course:
             operation=call.operation,
             method=self.request.method,
             url=self._hidden.hide_text(self.request.url),
-            headers=self._headers(self.request.headers),
+            headers=self._headers(self.request.headers + self.key_headers()),
             body=body if len(body) <= STORED_BODY else None,
             digest=hashlib.sha256(body).digest(),
             key=self.key,
             epoch=self.epoch,
-            wire_key=None if call.safe else wire(self.key, rule.form if rule else "hex64"),
+            wire_key=self.wire_key,
             policy=call.policy,
             send_window=min((take.send_window for take in self.takes), default=_DEFAULT_WINDOW),
             timeout=call.timeout,
         )
 
-    def key_header(self, asked: Asked) -> tuple[tuple[str, str], ...]:
-        """The header that carries the key, in the provider's own form."""
-        if asked.wire_key is None:
-            return ()
-        return ((self.call.rule.name if self.call.rule else KEY_HEADER, asked.wire_key),)
+    def key_headers(self) -> tuple[tuple[str, str], ...]:
+        """The header that carries the key, where it is a header that does."""
+        name = places.header(self.call.rule)
+        return ((name, self.wire_key),) if name and self.wire_key else ()
 
     def outgoing(self) -> Outgoing:
         """What the carrier takes: the request with what it needs to add credentials."""
@@ -117,7 +119,7 @@ class Course:
         self.request = Request(
             method=sent.method,
             url=self._hidden.reveal(sent.url.encode()).decode(),
-            headers=self.call.request.headers,
+            headers=self.built.headers,
             body=self._hidden.reveal(sent.body),
         )
         return True
@@ -125,7 +127,7 @@ class Course:
     @property
     def drifted(self) -> bool:
         """Whether the stored request was taken because this run built another one."""
-        return self.request is not self.call.request
+        return self.request is not self.built
 
     async def record(
         self,

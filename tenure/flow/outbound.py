@@ -201,7 +201,7 @@ async def _admit(course: Course, asked: Asked) -> Admission:
         admitted=passed.admitted,
         window=asked.send_window,
         deadline=passed.deadline,
-        headers=course.key_header(asked),
+        headers=course.key_headers(),
     )
 
 

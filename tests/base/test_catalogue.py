@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import uuid
 from datetime import date
 from importlib import resources
@@ -11,7 +12,7 @@ import pytest
 
 from tenure.base import catalogue, keys
 from tenure.base.budget import units
-from tenure.base.entries import FORM_LENGTHS, Entry
+from tenure.base.entries import FORM_ALPHABETS, FORM_LENGTHS, Entry
 from tenure.base.errors import ConfigurationError, UnknownName
 
 NAMES = catalogue.names()
@@ -101,6 +102,42 @@ def test_key_forms_are_as_long_as_they_are_made() -> None:
     assert {form: len(keys.wire(key, form)) for form in FORM_LENGTHS} == FORM_LENGTHS
 
 
+def test_key_forms_are_made_of_the_characters_they_are_said_to_be_made_of() -> None:
+    """The alphabets that entries are checked with are those of the keys that leave."""
+    known = {
+        "url": r"[A-Za-z0-9_-]+",
+        "alphanumeric": r"[A-Za-z0-9]+",
+        "hex": r"[0-9a-f]+",
+        "uuid": r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        "any": r".+",
+    }
+    # A key whose forms use every character that they can.
+    key = "fb" * 16 + "0123456789abcdef" * 2
+    found = {
+        form: {name for name, text in known.items() if re.fullmatch(text, keys.wire(key, form))}
+        for form in FORM_ALPHABETS
+    }
+    assert found == FORM_ALPHABETS
+
+
+@pytest.mark.parametrize(
+    ("where", "name"), [("body", "meta.key"), ("body", "nonce"), ("query", "requestid")]
+)
+def test_a_key_may_stand_in_the_body_or_the_query(where: str, name: str) -> None:
+    """An entry says where its provider looks for keys, operation by operation."""
+    text = changed(
+        'where = "header"\nname = "Idempotency-Key"\nform = "uuid"',
+        f'where = "{where}"\nname = "{name}"\nform = "uuid"',
+    )
+    entry = catalogue.parse("acme", text)
+    rule = catalogue.honors(entry, "POST", "/v1/refunds")
+    assert rule is not None
+    assert (rule.where, rule.name) == (where, name)
+    other = catalogue.honors(entry, "POST", "/v1/charges")
+    assert other is not None
+    assert other.where == "header"
+
+
 def test_an_unknown_provider_names_the_nearest() -> None:
     """A misspelt provider is an error that offers the real one; a path is no name."""
     with pytest.raises(UnknownName) as caught:
@@ -138,6 +175,10 @@ def test_a_misspelt_field_names_the_nearest(text: str, field: str, nearest: str)
         (changed("as_of = 2026-10-01\n", ""), "as_of"),
         (changed('source = "its documentation"\n', ""), "source"),
         (changed('"its documentation"', '" "'), "source"),
+        (changed("max_length = 64", 'max_length = 64\nalphabet = "uuid"'), "'uuid' has not"),
+        (changed('where = "header"', 'where = "trailer"'), "where"),
+        (changed('"header"\nname = "Idempotency-Key"', '"body"\nname = "a..b"'), "name"),
+        (changed('"header"\nname = "Idempotency-Key"', '"query"\nname = ""'), "name"),
         (changed("as_of = 2026-10-01", 'as_of = "lately"'), "as_of"),
         (changed("max_length = 64", "max_length = 63"), "64 characters exceed the 63"),
         (changed('form = "hex64"', 'form = "hex65"'), "hex65"),
@@ -145,7 +186,6 @@ def test_a_misspelt_field_names_the_nearest(text: str, field: str, nearest: str)
         (changed('honors = ["POST /v1/*"]', "honors = []"), "honors"),
         (changed('honors = ["POST /v1/*"]', 'honors = ["POST v1"]'), "'POST v1'"),
         (changed('name = "Idempotency-Key"', 'name = "Idempotency Key"'), "Idempotency Key"),
-        (changed('where = "header"', 'where = "body"'), "where"),
         (changed("limit = 10", "limit = 0"), "limit (0)"),
         (changed("per = 1\n", ""), "kept yet"),
         (changed("per = 1", 'per = 1\nreset = "calendar"'), "kept yet"),

@@ -13,7 +13,7 @@ from typing import cast
 
 import msgspec
 
-from tenure import Backoff, Budget, Context, Response, Tenure
+from tenure import Backoff, Budget, Context, KeyRule, Response, Tenure
 from tenure.flow.provider import Allowance
 from tests.kit.around import WAYS
 from tests.kit.meeting import meet
@@ -34,6 +34,30 @@ slow = app.provider(
     base_url=os.environ.get("KIT_CRM", NOWHERE),
     allow=_ALLOW,
     budgets=[Budget(1, per=1.0)],
+)
+
+
+_RULE = KeyRule(
+    where="body",
+    name="meta.key",
+    form="base64url43",
+    max_length=45,
+    window=86_400.0,
+    honors=("POST /bookings",),
+)
+# Keys in the three places that are no header.
+places = app.provider(
+    "places",
+    base_url=os.environ.get("KIT_PLACES", NOWHERE),
+    allow=_ALLOW,
+    budgets=_WIDE,
+    keys=[
+        _RULE,
+        msgspec.structs.replace(_RULE, name="key", form="hex32", honors=("POST /forms",)),
+        msgspec.structs.replace(
+            _RULE, where="query", name="requestid", form="uuid", honors=("POST /invoices",)
+        ),
+    ],
 )
 
 
@@ -149,6 +173,18 @@ async def mended(ctx: Context, order: Order) -> int:
     amount = os.environ.get("KIT_AMOUNT", "0")
     await http.post("/v1/customers", step="customer", data={"n": order.n})
     return (await http.post("/v1/charges", step="charge", data={"amount": amount})).status
+
+
+@app.automation(backoff=_SOON)
+async def place(ctx: Context, where: str) -> int:
+    """One effect whose key stands in the body, in a form or in the query."""
+    http = ctx.http(places)
+    if where == "forms":
+        return (await http.post("/forms", step="put", data={"n": 1})).status
+    if where == "invoices":
+        return (await http.post("/invoices?draft=1", step="put", json={"n": 1})).status
+    body = {"n": 1.10, "meta": {"by": "ann"}}
+    return (await http.post("/bookings", step="put", json=body)).status
 
 
 @app.automation(lane=crm, backoff=_SOON)

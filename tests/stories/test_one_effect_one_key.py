@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from tenure.base.keys import child_key
-from tenure.testing.emulators import Distance, Emulator
+from tenure.base.keys import child_key, wire
+from tenure.testing.emulators import Distance, Emulator, KeyRule, generic
 from tenure.testing.emulators.faults import Kind as Fault
 from tests.conftest import Clock
 from tests.kit.automations import Order
@@ -34,6 +34,41 @@ def _killed_before_the_outcome(start: Start, proxy: Proxy, rows: Rows, automatio
     trap.wait_met()
     worker.kill()
     return job
+
+
+_KEPT = {
+    "bookings": (KeyRule(field="meta.key"), "base64url43"),
+    "forms": (KeyRule(field="key"), "hex32"),
+    "invoices": (KeyRule(query="requestid"), "uuid"),
+}
+
+
+@pytest.mark.parametrize("where", _KEPT)
+def test_a_key_in_the_body_or_the_query_is_the_same_on_every_repeat(
+    start: Start, proxy: Proxy, rows: Rows, clock: Clock, where: str
+) -> None:
+    """Killed between send and record: the same bytes leave again, and the provider knows them."""
+    rule, form = _KEPT[where]
+    with Emulator(generic(keys=rule)) as emulator:
+        trap = proxy.at("records/outcomes", "before", act=kill)
+        job = rows.enqueue("place", where)
+        worker = start(proxy.url, more={"KIT_PLACES": emulator.url})
+        trap.wait_met()
+        worker.kill()
+        clock.advance(20.0)
+        start(more={"KIT_PLACES": emulator.url})
+        rows.until(job, "succeeded")
+        first, again = emulator.arrivals
+        key = wire(child_key(job, "put"), form)
+        assert first.key == again.key == key
+        assert (first.replayed, again.replayed) == (False, True)
+        assert len(emulator.effects) == 1
+        sent, resent = rows.calls(job, "put")
+        assert (sent["url"], bytes(sent["body"])) == (resent["url"], bytes(resent["body"]))
+        assert sent["wire_key"] == key
+        assert (key in sent["url"]) is (where == "invoices")
+        assert (key.encode() in bytes(sent["body"])) is (where != "invoices")
+        assert "dempotency" not in str(sent["headers"])
 
 
 def _sends(rows: Rows, job: UUID, step: str) -> list[tuple[int, str]]:

@@ -170,3 +170,12 @@ def test_a_crowd_under_one_key_has_one_effect() -> None:
         answers = [crowd.post(f"{emulator.url}/deals", key="k1") for _ in range(24)]
         assert {answer.result().status_code for answer in answers} <= {201, 409}
         assert len(emulator.effects) == 1
+
+
+def test_a_key_may_stand_in_a_form(client: httpx2.Client) -> None:
+    """The field of a form is where the rule says the key is."""
+    with Emulator(generic(keys=KeyRule(field="key"))) as emulator:
+        for _ in range(2):
+            client.post(f"{emulator.url}/forms", data={"n": "1", "key": "k1"})
+        assert [arrival.key for arrival in emulator.arrivals] == ["k1", "k1"]
+        assert len(emulator.effects) == 1

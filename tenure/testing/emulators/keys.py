@@ -79,13 +79,15 @@ def key_of(rule: KeyRule | None, head: Head, body: bytes | None = None) -> str |
     """
     rule = rule or KeyRule()
     if rule.field is not None:
-        return None if body is None else _in_body(rule.field, body)
+        return None if body is None else _in_body(rule.field, head, body)
     if rule.query is not None:
         return next(iter(parse_qs(head.query).get(rule.query, [])), None)
     return head.header(rule.header)
 
 
-def _in_body(field: str, body: bytes) -> str | None:
+def _in_body(field: str, head: Head, body: bytes) -> str | None:
+    if (head.header("content-type") or "").startswith("application/x-www-form-urlencoded"):
+        return next(iter(parse_qs(body.decode("latin-1")).get(field, [])), None)
     try:
         value = json.decode(body)
     except InvalidInput:

@@ -85,10 +85,10 @@ class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class KeyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a provider remembers idempotency keys, for ``window`` seconds from the first use.
 
-    The key stands in ``header``, or, where they are given, at the dotted ``field`` of a JSON body
-    or in the ``query`` parameter.  The same key with another request is answered ``mismatch``,
-    while the first is still at work ``in_flight``.  A success is always kept; a failure only where
-    ``stores_failures`` and its status is not among ``unstored``.
+    The key stands in ``header``, or, where they are given, at the dotted ``field`` of a JSON body,
+    in the ``field`` of a form, or in the ``query`` parameter.  The same key with another request is
+    answered ``mismatch``, while the first is still at work ``in_flight``.  A success is always
+    kept; a failure only where ``stores_failures`` and its status is not among ``unstored``.
     """
 
     header: str = "Idempotency-Key"
