@@ -303,6 +303,8 @@ class Tenure:
         backoff: Backoff | None = None,
         priority: int = 5,
         tags: Iterable[str] = (),
+        lease: Length | None = None,
+        timeout: Length | None = None,
         expires: Length | None = None,
     ) -> Declaring: ...
     def automation(
@@ -320,6 +322,8 @@ class Tenure:
         backoff: Backoff | None = None,
         priority: int = 5,
         tags: Iterable[str] = (),
+        lease: Length | None = None,
+        timeout: Length | None = None,
         expires: Length | None = None,
     ) -> object:
         """Declare an automation; its name is the function's unless it is given one.
@@ -327,8 +331,11 @@ class Tenure:
         An ``async def`` runs in the event loop, a ``def`` in a thread, with a ``SyncContext``.
         ``on``: the sources and schedules it listens to; ``lane``: the provider it is dispatched
         under; ``replaces``: the old system's workflow, as ``n8n:lead``; ``version``: a label beside
-        the hash; ``priority`` 0 first to 9; ``expires``: a job that nobody has claimed so long
-        after it became due is cancelled.
+        the hash; ``priority`` 0 first to 9; ``lease``: how long a claim lasts unrenewed (it is
+        renewed each quarter, and sends nothing in its last sixth, or by the settings where those
+        are shorter); ``timeout``: how long a handler may take in one claim before its calls are
+        refused and it is stopped, which fails the attempt; ``expires``: a job that nobody has
+        claimed so long after it became due is cancelled.
         """
 
         def declare(handler: Callable[..., object]) -> Automation[object, object]:
@@ -344,6 +351,8 @@ class Tenure:
                 backoff=backoff,
                 priority=priority,
                 tags=tags,
+                lease=lease,
+                timeout=timeout,
                 expires=expires,
             )
             self._once("automation", declared.name, self.automations)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from tenure.base.durations import Length, checked
 from tenure.base.errors import ConfigurationError
 
 LEAST = 0.001
@@ -36,6 +37,11 @@ def count(given: object, what: str, *, most: int) -> int:
             hint="Leave it out for the default.",
         )
     return given
+
+
+def length(given: Length | None, what: str, *, least: float, most: float) -> float | None:
+    """A length of time in seconds, where one is given; raises ``ConfigurationError``."""
+    return None if given is None else checked(given, what, least=least, most=most)
 
 
 def tags(given: Iterable[str]) -> tuple[str, ...]:

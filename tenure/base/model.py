@@ -60,6 +60,7 @@ class Job(msgspec.Struct, frozen=True):
     event: Event | None = None
     request: str | None = None
     lapsed: bool = False
+    lease: float = 60.0
 
 
 class Claimed(msgspec.Struct, frozen=True):
@@ -79,6 +80,7 @@ class Strand(msgspec.Struct, frozen=True):
     lane: str
     next_at: str
     room: int | None
+    automation: str = ""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -138,7 +140,7 @@ class Remembered(msgspec.Struct):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A call as it is put to the gate; ``headers`` and ``budgets`` are JSON text."""
+    """A call as it is put to the gate; ``headers`` is JSON text, ``lease`` its job's in seconds."""
 
     job: UUID
     fence: int
@@ -160,6 +162,7 @@ class Asked(msgspec.Struct, frozen=True):
     policy: Policy
     send_window: float
     timeout: float
+    lease: float = 60.0
 
 
 GateVerdict = Literal[
@@ -237,7 +240,7 @@ class HandBack(msgspec.Struct, frozen=True):
 
 
 class Declared(msgspec.Struct, frozen=True):
-    """An automation as its code declares it; ``input_schema`` is JSON text."""
+    """An automation as its code declares it; ``input_schema`` and ``backoff`` are JSON text."""
 
     name: str
     version: str
@@ -250,4 +253,7 @@ class Declared(msgspec.Struct, frozen=True):
     input_schema: str | None = None
     replaces: str | None = None
     tags: tuple[str, ...] = ()
+    backoff: str | None = None
+    lease: float | None = None
+    timeout: float | None = None
     expires: float | None = None

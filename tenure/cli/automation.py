@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
+from tenure.base.backoff import Backoff
 from tenure.base.durations import words
 from tenure.cli import database, options, output
 from tenure.store import listing
-from tenure.store.listing import Lane, ShownAutomation
+from tenure.store.listing import Lane, ListedAutomation, ShownAutomation
 
 
 @click.group()
@@ -76,12 +78,32 @@ def _about(shown: ShownAutomation) -> None:
         f"Listens to {listens}; replaces {replaces}.",
         f"Living workers that know it: {found.workers}.",
     ]
-    if found.expires is not None:
-        facts.append(f"A job that nobody claims within {words(found.expires)} is cancelled.")
+    facts += _settings(found)
     if found.first_event is not None:
         facts.append(f"Events from {found.first_event} on are its own.")
     for fact in facts:
         output.sentence(fact, indent=2)
+
+
+def _settings(found: ListedAutomation) -> list[str]:
+    """What it declares beyond the defaults, a sentence each."""
+    said = []
+    if found.backoff is not None:
+        backoff = msgspec.json.decode(found.backoff, type=Backoff)
+        jitter = ", with full jitter" if backoff.jitter == "full" else ""
+        said.append(
+            f"After a failure it waits {words(backoff.base)}, {backoff.factor:g} times longer each "
+            f"time, up to {words(backoff.cap)}{jitter}."
+        )
+    if found.lease is not None:
+        said.append(f"Lease {words(found.lease)}.")
+    if found.timeout is not None:
+        said.append(f"A handler is stopped after {words(found.timeout)}.")
+    if found.expires is not None:
+        said.append(f"A job that nobody claims within {words(found.expires)} is cancelled.")
+    if found.tags:
+        said.append(f"Tags: {', '.join(found.tags)}.")
+    return said
 
 
 def _standing(lane: Lane) -> str:

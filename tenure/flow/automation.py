@@ -11,9 +11,9 @@ import typing
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, TypeVar, cast, overload
 
-from tenure.base import json, limits
+from tenure.base import json, leases, limits
 from tenure.base.backoff import Backoff
-from tenure.base.durations import Length, checked
+from tenure.base.durations import Length
 from tenure.base.errors import ConfigurationError
 from tenure.base.model import Declared, Event
 from tenure.flow import inputs, version
@@ -41,6 +41,8 @@ class Automation(Generic[I, O]):
         backoff: Backoff | None = None,
         priority: int = 5,
         tags: Iterable[str] = (),
+        lease: Length | None = None,
+        timeout: Length | None = None,
         expires: Length | None = None,
     ) -> None:
         """Read the function's types; raises ``ConfigurationError`` where it cannot be a handler."""
@@ -51,6 +53,8 @@ class Automation(Generic[I, O]):
         self.name = name
         self.backoff = backoff or Backoff()
         self.max_attempts = max_attempts
+        self.lease = limits.length(lease, "lease", least=leases.LEAST, most=leases.MOST)
+        self.timeout = limits.length(timeout, "timeout", least=limits.LEAST, most=limits.LONGEST)
         self.input_type = inputs.declared(fn)
         self.takes_input = len(inspect.signature(fn).parameters) > 1
         schema = inputs.schema(self.input_type)
@@ -66,9 +70,10 @@ class Automation(Generic[I, O]):
             input_schema=schema,
             replaces=replaces,
             tags=limits.tags(tags),
-            expires=None
-            if expires is None
-            else checked(expires, "expiry", least=limits.LEAST, most=limits.LONGEST),
+            backoff=json.encode(self.backoff).decode(),
+            lease=self.lease,
+            timeout=self.timeout,
+            expires=limits.length(expires, "expiry", least=limits.LEAST, most=limits.LONGEST),
         )
 
     @overload

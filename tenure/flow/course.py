@@ -86,6 +86,7 @@ class Course:
             policy=call.policy,
             send_window=min((take.send_window for take in self.takes), default=_DEFAULT_WINDOW),
             timeout=call.timeout,
+            lease=job.lease,
         )
 
     def key_headers(self) -> tuple[tuple[str, str], ...]:

@@ -172,6 +172,7 @@ async def _carry(course: Course, number: int, live: Carrier) -> Carried:
 async def _admit(course: Course, asked: Asked) -> Admission:
     """Ask the gate; raises ``Full``, ``Stale`` or ``Waiting`` where it does not admit."""
     run = course.run
+    run.overrun()
     if run.suspension is not None:
         raise Waiting(run.suspension)
     passed = await run.desk.ask(asked, course.takes, _reserve(course))

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from tenure.base import clock
+from tenure.base import clock, durations
 from tenure.base.errors import DuplicateStep, LeaseLost, StepError
 from tenure.base.keys import check_step_name
 from tenure.base.model import Job, Remembered, Step
@@ -41,7 +41,7 @@ class Suspension(msgspec.Struct, frozen=True):
     ``waits``: the machine-readable reason.
     """
 
-    kind: Literal["wait", "hold", "lost", "cancel", "shutdown", "failure"]
+    kind: Literal["wait", "hold", "lost", "cancel", "shutdown", "failure", "timeout"]
     delay: float = 0.0
     lane: str | None = None
     waits: dict[str, object] = {}
@@ -68,13 +68,23 @@ class Run:
     """The state of one run."""
 
     def __init__(
-        self, job: Job, desk: Desk, memory: Remembered, *, max_inline_wait: float = 2.0
+        self,
+        job: Job,
+        desk: Desk,
+        memory: Remembered,
+        *,
+        max_inline_wait: float = 2.0,
+        timeout: float | None = None,
     ) -> None:
-        """Begin a run of a claimed job; ``max_inline_wait`` seconds are slept on the lease."""
+        """Begin a run of a claimed job; ``max_inline_wait`` seconds are slept on the lease.
+
+        ``timeout``: seconds after which nothing more is done in its name.
+        """
         self.job = job
         self.desk = desk
         self.memory = memory
         self.max_inline_wait = max_inline_wait
+        self.timeout = timeout
         self.began = clock.now()
         self.suspension: Suspension | None = None
         # Told by the heartbeat: the next call is not made, and what makes none goes on.
@@ -102,8 +112,17 @@ class Run:
         """The database's time, carried on from the claim by the process's stopwatch."""
         return self.job.claimed_at + timedelta(seconds=self.elapsed())
 
+    def overrun(self) -> bool:
+        """Whether the time of this claim is over; the run then unwinds."""
+        if self.timeout is None or self.elapsed() < self.timeout:
+            return False
+        error = f"timed out after {durations.words(self.timeout)}"
+        self.stop(Suspension("timeout", error=error))
+        return True
+
     def check(self) -> None:
         """Raise where nothing more may be done in this run's name."""
+        self.overrun()
         if self.suspension is not None:
             raise Suspend
         if self._closed:
@@ -123,6 +142,7 @@ class Run:
                 "the context was used from another event loop: nothing was done",
                 hint="Await it in the handler itself; in a thread, compute and return.",
             )
+        self.overrun()
         if self.suspension is not None:
             self._refusals += 1
             await asyncio.sleep(0.0 if self._refusals < _PATIENCE else _PAUSE)

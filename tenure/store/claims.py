@@ -7,6 +7,7 @@ future, leased or closed; rows locked are rows returned.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from uuid import UUID
 
 from tenure.base.model import Claimed, Event, Job, Strand
@@ -33,7 +34,10 @@ def dispatch(
             "limit": limit,
         },
     )
-    return [Strand(row["strand"], row["lane"], row["next_at"], row["room"]) for row in rows]
+    return [
+        Strand(row["strand"], row["lane"], row["next_at"], row["room"], row["automation"])
+        for row in rows
+    ]
 
 
 def claim(
@@ -43,21 +47,29 @@ def claim(
     lease: float,
     quotas: Mapping[int, int],
     quarantine: bool,
+    leases: Mapping[int, float] = MappingProxyType({}),
 ) -> Claimed:
-    """Claim up to a quota of jobs from each strand, for a lease of so many seconds."""
+    """Claim up to a quota of jobs from each strand, for a lease of so many seconds.
+
+    ``leases``: of strands whose automations have a lease of their own.
+    """
     rows = database.run(
         "claims/claim",
         {
             "worker": worker,
-            "lease": lease,
             "strands": list(quotas),
+            "leases": [leases.get(strand, lease) for strand in quotas],
             "quotas": list(quotas.values()),
             "quarantine": quarantine,
         },
     )
     left = [row for row in rows if row["worker_id"] is None]
     return Claimed(
-        jobs=tuple(_job(row) for row in rows if row["worker_id"] is not None),
+        jobs=tuple(
+            _job(row, leases.get(row["strand"], lease))
+            for row in rows
+            if row["worker_id"] is not None
+        ),
         aside=tuple(row["id"] for row in left if row["status"] == "pending" and row["fence"]),
         held=tuple(row["id"] for row in left if row["status"] == "held"),
         expired=tuple(row["id"] for row in left if row["status"] == "pending" and not row["fence"]),
@@ -76,7 +88,7 @@ def raise_bound(database: Database, strands: Sequence[Strand]) -> int:
     return len(database.run("claims/raise", seen))
 
 
-def _job(row: Row) -> Job:
+def _job(row: Row, lease: float) -> Job:
     event = row["event_id"] and Event(
         id=row["event_id"],
         source=row["source"],
@@ -104,4 +116,5 @@ def _job(row: Row) -> Job:
         event=event,
         request=row["request"],
         lapsed=row["previous_worker"] is not None,
+        lease=lease,
     )

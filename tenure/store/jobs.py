@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from tenure.base import limits
-from tenure.base.durations import Length, checked
+from tenure.base.durations import Length
 from tenure.base.errors import ConfigurationError, InvalidInput, Refused
 from tenure.base.limits import LEAST, LONGEST
 from tenure.store import callers
@@ -78,14 +78,14 @@ def wanted(
         key,
         at=at and limits.moment(at),
         priority=None if priority is None else limits.priority(priority),
-        delay=None if delay is None else checked(delay, "delay", least=0.0, most=LONGEST),
+        delay=limits.length(delay, "delay", least=0.0, most=LONGEST),
         tags=None if tags is None else list(limits.tags(tags)),
     )
     if expires is None:
         return order
     if isinstance(expires, datetime):
         return msgspec.structs.replace(order, expires=limits.moment(expires))
-    after = checked(expires, "expiry", least=LEAST, most=LONGEST)
+    after = limits.length(expires, "expiry", least=LEAST, most=LONGEST)
     return msgspec.structs.replace(order, expires_after=after)
 
 

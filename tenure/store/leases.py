@@ -7,6 +7,7 @@ somebody is busy, not lost; the answer carries what an operator has asked of a j
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 from uuid import UUID
 
@@ -30,9 +31,17 @@ class Renewal(msgspec.Struct, frozen=True):
 
 
 def renew(
-    database: Database, *, worker: UUID, lease: float, claims: Mapping[UUID, int]
+    database: Database,
+    *,
+    worker: UUID,
+    lease: float,
+    claims: Mapping[UUID, int],
+    leases: Mapping[UUID, float] = MappingProxyType({}),
 ) -> list[Renewal]:
-    """Renew the claims (job to fence) whose leases are past a third; tells each one's standing."""
+    """Renew the claims (job to fence) whose leases are past a third; tells each one's standing.
+
+    ``leases``: of jobs whose automations have a lease of their own.
+    """
     ordered = sorted(claims.items())
     renewals: list[Renewal] = []
     for start in range(0, len(ordered), _CHUNK):
@@ -41,9 +50,9 @@ def renew(
             "leases/renew",
             {
                 "worker": worker,
-                "lease": lease,
                 "ids": [job for job, _ in chunk],
                 "fences": [fence for _, fence in chunk],
+                "leases": [leases.get(job, lease) for job, _ in chunk],
             },
         )
         renewals += [Renewal(row["id"], row["said"], row["request"], row["paused"]) for row in rows]

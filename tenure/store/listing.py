@@ -47,6 +47,9 @@ class ListedAutomation(msgspec.Struct, frozen=True):
     priority: int
     max_attempts: int
     max_crashes: int
+    backoff: str | None
+    lease: float | None
+    timeout: float | None
     expires: float | None
     replaces: str | None
     tags: tuple[str, ...]

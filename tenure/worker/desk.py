@@ -7,7 +7,7 @@ its claim is over, as evidence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import msgspec
@@ -31,6 +31,7 @@ class _Ask(msgspec.Struct, frozen=True):
     call: Asked
     takes: tuple[tuple[int, int], ...]
     reserve: float
+    lease: float
 
 
 class _BudgetOf(msgspec.Struct, frozen=True):
@@ -58,11 +59,10 @@ class WorkerDesk:
     """One process's desk."""
 
     def __init__(
-        self, worker: UUID, url: str, *, lease: float, margin: float, pooled: bool = False
+        self, worker: UUID, url: str, *, margin: Callable[[float], float], pooled: bool = False
     ) -> None:
-        """``worker`` names this process; ``lease`` and ``margin`` in seconds."""
+        """``worker`` names this process; ``margin``: of a lease, both in seconds."""
         self._worker = worker
-        self._lease = lease
         self._margin = margin
         self._budgets: dict[tuple[str, str, str, str], int] = {}
         self._gate: Batches[_Ask, Pass] = Batches(
@@ -70,7 +70,7 @@ class WorkerDesk:
             url,
             self._ask,
             pooled=pooled,
-            key=lambda asked: (asked.takes, asked.reserve),
+            key=lambda asked: (asked.takes, asked.reserve, asked.lease),
             threads=_GATE_THREADS,
         )
         self._outcomes: Batches[Outcome, bool] = Batches(
@@ -91,20 +91,21 @@ class WorkerDesk:
     async def ask(self, call: Asked, takes: Sequence[Taken], reserve: float) -> Pass:
         """Put one call to the gate."""
         pairs = tuple((take.id, take.cost) for take in takes)
-        return await self._gate.put(_Ask(call, pairs, reserve))
+        return await self._gate.put(_Ask(call, pairs, reserve, call.lease))
 
     def _ask(self, database: Database, asked: list[_Ask]) -> list[Pass]:
         database.connect()
         before = clock.now()
+        lease = asked[0].lease
         answers = gate.ask(
             database,
             worker=self._worker,
-            lease=self._lease,
+            lease=lease,
             takes=asked[0].takes,
             reserve=asked[0].reserve,
             calls=[ask.call for ask in asked],
         )
-        deadline = before + self._lease - self._margin
+        deadline = before + lease - self._margin(lease)
         return [Pass(answer, before + answer.since_entry, deadline) for answer in answers]
 
     async def outcome(self, outcome: Outcome) -> bool:

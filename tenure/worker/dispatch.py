@@ -32,7 +32,10 @@ _LONGEST_PAUSE = 2.0
 
 
 class Duty(msgspec.Struct, frozen=True):
-    """What a process claims: its name, its kind, what it knows, its lease and poll in seconds."""
+    """What a process claims: its name, its kind, what it knows, its lease and poll in seconds.
+
+    ``leases``: of automations that have one of their own.
+    """
 
     worker: UUID
     kind: Kind
@@ -40,6 +43,7 @@ class Duty(msgspec.Struct, frozen=True):
     automations: tuple[str, ...]
     lease: float
     poll: float
+    leases: dict[str, float] = {}
 
     @property
     def quarantine(self) -> bool:
@@ -121,6 +125,11 @@ class Dispatch:
             lease=self._duty.lease,
             quotas=quotas,
             quarantine=self._duty.quarantine,
+            leases={
+                strand.id: self._duty.leases[strand.automation]
+                for strand in self._strands
+                if strand.automation in self._duty.leases
+            },
         )
         if claimed.aside:
             self._aside()

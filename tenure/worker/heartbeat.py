@@ -11,7 +11,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
+from tenure.base import clock
 from tenure.base.errors import DatabaseUnavailable
+from tenure.base.model import Job
 from tenure.store import claims, leases, records, workers
 from tenure.store.database import Busy, Database, Unknown
 from tenure.store.leases import Renewal
@@ -31,19 +33,21 @@ class Heartbeat:
         self,
         duty: Duty,
         database: Database,
-        every: float,
+        every: Callable[[float], float],
         *,
-        held: Callable[[], Mapping[UUID, int]],
+        held: Callable[[], Mapping[UUID, Job]],
         heard: Callable[[Sequence[Renewal]], None],
         blocked: Callable[[], Entry | None],
         aside: Callable[[], None],
     ) -> None:
-        """``held``: claims by job; ``heard`` takes what each one's standing is; ``blocked`` gives
-        the line for the story of the job that blocks the event loop.
+        """``every``: seconds between beats for a lease; ``heard`` takes how each claim stands;
+        ``blocked`` gives the line for the story of the job that blocks the event loop.
         """
         self._duty = duty
         self._database = database
         self._every = every
+        self._pause = min(every(lease) for lease in (duty.lease, *duty.leases.values()))
+        self._beaten: dict[UUID, float] = {}
         self._held = held
         self._heard = heard
         self._blocked = blocked
@@ -69,7 +73,7 @@ class Heartbeat:
                 self._stopped.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 continue
-            self._stopped.wait(self._every)
+            self._stopped.wait(self._pause)
         self._farewell()
 
     def _complain(self, error: Exception) -> None:
@@ -78,16 +82,19 @@ class Heartbeat:
 
     def _beat(self) -> None:
         blocked = self._blocked()
-        held = self._held()
-        if held:
+        due = self._due()
+        if due:
             self._heard(
                 leases.renew(
                     self._database,
                     worker=self._duty.worker,
                     lease=self._duty.lease,
-                    claims=held,
+                    claims={job.id: job.fence for job in due},
+                    leases={job.id: job.lease for job in due},
                 )
             )
+            now = clock.now()
+            self._beaten |= {job.id: now for job in due}
         workers.touch(self._database, self._duty.worker)
         if blocked is not None:
             records.journal(self._database, self._duty.worker, [blocked])
@@ -102,6 +109,16 @@ class Heartbeat:
             limit=1,
         ):
             self._aside()
+
+    def _due(self) -> list[Job]:
+        """The claims whose turn it is: each is asked about as often as its own lease needs."""
+        held, late = self._held(), clock.now() + self._pause / 2
+        self._beaten = {id: at for id, at in self._beaten.items() if id in held}
+        return [
+            job
+            for job in held.values()
+            if late - self._beaten.get(job.id, float("-inf")) >= self._every(job.lease)
+        ]
 
     def _farewell(self) -> None:
         try:

@@ -19,7 +19,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from tenure.app import Tenure
-from tenure.base import clock
+from tenure.base import clock, leases
 from tenure.base.model import Job, Kind, Remembered
 from tenure.flow import run as runs
 from tenure.flow.carriers import Dry, Live
@@ -68,8 +68,13 @@ class Process:
             automations=tuple(sorted(app.automations)),
             lease=settings.lease,
             poll=settings.poll,
+            leases={
+                name: automation.lease
+                for name, automation in app.automations.items()
+                if automation.lease is not None
+            },
         )
-        self._held: dict[UUID, int] = {}
+        self._held: dict[UUID, Job] = {}
         self._lock = threading.Lock()
         self._average = 1.0
         self._stopping = asyncio.Event()
@@ -82,6 +87,18 @@ class Process:
 
     def _database(self, name: str) -> Database:
         return Database(self._url, name=f"tenure {name}", pooled=self._pooled)
+
+    def _every(self, lease: float) -> float:
+        """Seconds between beats for a lease: the setting, or what a lease of its own asks for."""
+        settings = self._app.settings
+        own = lease != settings.lease
+        return leases.heartbeat(lease, settings.heartbeat) if own else settings.heartbeat
+
+    def _margin(self, lease: float) -> float:
+        """Seconds before the end of a lease in which nothing is sent any more."""
+        settings = self._app.settings
+        own = lease != settings.lease
+        return leases.margin(lease, settings.margin) if own else settings.margin
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Run until told to stop, or, in quarantine, until there is nothing more to do."""
@@ -96,8 +113,7 @@ class Process:
         desk = WorkerDesk(
             self._duty.worker,
             self._url,
-            lease=settings.lease,
-            margin=settings.margin,
+            margin=self._margin,
             pooled=self._pooled,
         )
         threads = Threads(self._slots)
@@ -105,7 +121,7 @@ class Process:
         self._heartbeat = Heartbeat(
             self._duty,
             self._database("heartbeat"),
-            settings.heartbeat,
+            self._every,
             held=self._claims,
             heard=self._heard,
             blocked=Pulse(self._runner, settings.heartbeat).feel,
@@ -173,7 +189,7 @@ class Process:
         """From the claiming thread: hold the claims at once, run them in the loop."""
         with self._lock:
             for job, _ in jobs:
-                self._held[job.id] = job.fence
+                self._held[job.id] = job
         self._loop.call_soon_threadsafe(self._spawn, jobs)
 
     def _spawn(self, jobs: Sequence[tuple[Job, Remembered]]) -> None:
@@ -200,13 +216,18 @@ class Process:
             log.exception("job %s could not be ended here; its lease will run out", job.id)
         finally:
             with self._lock:
-                if self._held.get(job.id) == job.fence:
+                if self._holds(job):
                     del self._held[job.id]
             self._dispatch.wake()
 
     # -- what the heartbeat asks and tells ---------------------------------------------------------
 
-    def _claims(self) -> dict[UUID, int]:
+    def _holds(self, job: Job) -> bool:
+        """Whether this claim of the job is the one that is held here."""
+        held = self._held.get(job.id)
+        return held is not None and held.fence == job.fence
+
+    def _claims(self) -> dict[UUID, Job]:
         with self._lock:
             return dict(self._held)
 
@@ -223,7 +244,7 @@ class Process:
     def _told(self, renewals: Sequence[Renewal]) -> None:
         for renewal in renewals:
             run = self._runner.runs.get(renewal.job)
-            if run is None or run.closed or run.job.fence != self._held.get(renewal.job):
+            if run is None or run.closed or not self._holds(run.job):
                 continue  # its end, on its way or done, is what the row says
             run.paused = renewal.paused
             if renewal.said == "lost":

@@ -92,7 +92,8 @@ class Runner:
         """Run a job and end its claim; False where the claim was over before it could."""
         automation = self.automations[job.automation]
         inline = self._app.settings.max_inline_wait
-        run = Run(job, self._desk, memory, max_inline_wait=inline)
+        timeout = automation.timeout
+        run = Run(job, self._desk, memory, max_inline_wait=inline, timeout=timeout)
         self.runs[job.id] = run
         try:
             end = await self._end(run, automation)
@@ -153,7 +154,12 @@ class Runner:
 
         task = asyncio.create_task(contained())
         self.tasks[run.job.id] = task
-        await asyncio.wait((task,))
+        await asyncio.wait((task,), timeout=run.timeout)
+        if not task.done() and run.overrun():
+            # The claim is kept until the handler has ended, however long it takes to notice.
+            log.warning("job %s of %s timed out, and is stopped", run.job.id, run.job.automation)
+            task.cancel()
+            await asyncio.wait((task,))
         if task.cancelled():
             return None, asyncio.CancelledError("the handler was cancelled")
         raised = task.exception()

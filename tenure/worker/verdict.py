@@ -90,11 +90,12 @@ def suspended(
                 step=why.step,
                 send_id=why.send_id,
             )
-        case "failure":
+        case "failure" | "timeout":
             error = why.error or "the outcome of a call is unknown"
+            error_class = "TimedOut" if why.kind == "timeout" else "OutcomeUnknown"
             if job.failures + 1 >= automation.max_attempts:
-                return _finished(job, "OutcomeUnknown", error)
-            return again(job, "OutcomeUnknown", error, automation, None, least=why.delay)
+                return _finished(job, error_class, error)
+            return again(job, error_class, error, automation, None, least=why.delay)
         case "wait" | "shutdown":
             waits = {"why": "shutdown"} if why.kind == "shutdown" else why.waits
             return HandBack(

@@ -106,8 +106,8 @@ def test_a_claim_reads_no_more_than_it_returns(crowded: Database) -> None:
     strands = due(crowded)
     parameters: dict[str, object] = {
         "worker": uuid.uuid4(),
-        "lease": 60,
         "strands": [s.id for s in strands],
+        "leases": [60.0] * len(strands),
         "quotas": [10] * len(strands),
         "quarantine": False,
     }
@@ -146,7 +146,7 @@ def test_a_closed_strand_is_not_looked_into(crowded: Database) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("leases/renew", {"lease": 60}),
+        ("leases/renew", {"leases": [60.0] * 50}),
         (
             "ends/finish",
             {

@@ -1,5 +1,5 @@
 -- Claims up to a quota of jobs from each strand, with all a handler needs at a first run.
--- Parameters: worker uuid, lease seconds, strands int[], quotas int[], quarantine boolean.
+-- Parameters: worker uuid, strands int[], quotas int[], leases float8[] seconds, quarantine boolean.
 -- Returns: a row for each row locked; worker_id null where it went aside, is held instead, or has
 --   expired unclaimed (fence 0).
 -- Locks: jobs, SKIP LOCKED; limits stop the locking node, so rows locked = rows returned.
@@ -23,7 +23,8 @@ with turned as (
                          then 'held' else 'pending' end,
            leased_until = case
                when tenure.taken(j, %(worker)s, %(quarantine)s)
-                    then tenure.clock() + make_interval(secs => %(lease)s)
+                    then tenure.clock() + make_interval(secs => (%(leases)s::float8[])[
+                             array_position(%(strands)s::integer[], j.strand)])
                when tenure.turn(j, %(quarantine)s) = 'hold' then 'infinity'::timestamptz
                else tenure.clock() end,
            strand = case when j.worker_id <> %(worker)s

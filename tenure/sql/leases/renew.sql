@@ -1,13 +1,15 @@
 -- Renews the leases of a worker's claims that are past a third of their length.
--- Parameters: worker uuid, lease seconds, ids uuid[] in order, fences int[].
+-- Parameters: worker uuid, ids uuid[] in order, fences int[], leases float8[] seconds.
 -- Returns: id, said (renewed, kept, busy, lost), request, paused; busy is locked by another, not lost.
 -- Locks: jobs by id, SKIP LOCKED.
 -- Index: the primary key.
 -- Zero rows: nothing was asked.
 with told as (
-    select t.id, t.fence from unnest(%(ids)b::uuid[], %(fences)s::integer[]) as t (id, fence)
+    select t.id, t.fence, t.lease
+      from unnest(%(ids)b::uuid[], %(fences)s::integer[], %(leases)s::float8[])
+        as t (id, fence, lease)
 ), held as materialized (
-    select h.id, h.leased_until from told as t
+    select h.id, h.leased_until, t.lease from told as t
      cross join lateral (
            select j.id, j.leased_until from tenure.jobs as j
             where j.id = t.id and j.fence = t.fence and j.worker_id = %(worker)s
@@ -15,11 +17,12 @@ with told as (
 ), renewed as (
     update tenure.jobs as j
        set leased_until = greatest(j.leased_until,
-                                   tenure.clock() + make_interval(secs => %(lease)s)),
+                                   tenure.clock() + make_interval(secs => t.lease)),
            heartbeat_at = tenure.clock()
-     where j.id = any (array(
+      from told as t
+     where t.id = j.id and j.id = any (array(
          select h.id from held as h
-          where h.leased_until < tenure.clock() + make_interval(secs => %(lease)s * 2 / 3)))
+          where h.leased_until < tenure.clock() + make_interval(secs => h.lease * 2 / 3)))
     returning j.id
 )
 select t.id,

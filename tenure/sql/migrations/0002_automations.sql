@@ -11,6 +11,9 @@ create table tenure.automations (
     priority smallint not null default 5,
     max_attempts integer not null default 10,
     max_crashes integer not null default 3,
+    backoff json,
+    lease double precision,
+    timeout double precision,
     expires double precision,
     input_schema json,
     replaces text,
@@ -20,6 +23,8 @@ create table tenure.automations (
     declared_by text,
     constraint stage_is_known check (stage in ('dry_run', 'shadow', 'live')),
     constraint priority_is_one_digit check (priority between 0 and 9),
+    constraint lease_is_a_length_of_time check (lease > 0),
+    constraint timeout_is_a_length_of_time check (timeout > 0),
     constraint expires_is_a_length_of_time check (expires > 0)
 );
 comment on column tenure.automations.expires is

@@ -38,7 +38,7 @@ create function tenure.taken(j tenure.jobs, p_worker uuid, p_quarantine boolean)
 create function tenure.dispatch(
         p_automations text[], p_live boolean, p_quarantine boolean, p_after integer,
         p_limit integer)
-    returns table (strand integer, lane text, next_at timestamptz, room integer)
+    returns table (strand integer, automation text, lane text, next_at timestamptz, room integer)
     language plpgsql volatile
     set lock_timeout = '1s'
     as $$
@@ -65,7 +65,7 @@ create function tenure.dispatch(
              where s.id = t.strand and t.due < s.next_at;
         end if;
         return query
-            select s.id, s.lane, s.next_at, r.room
+            select s.id, s.automation, s.lane, s.next_at, r.room
               from tenure.strands as s
               left join lateral (
                     select min(tenure.room(b, tenure.clock())) as room
