@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -13,11 +14,12 @@ from tenure.base.errors import ConfigurationError
 from tenure.base.model import Declared
 from tenure.base.schedules import Intent, intent
 from tenure.base.secrets import env
-from tenure.store import automations, schedules, sources
-from tenure.store.database import Database
+from tenure.store import automations, pauses, schedules, sources
+from tenure.store.database import Database, statement
 from tenure.store.schedules import DueSchedule, Made
 from tenure.store.sources import DeclaredSource
 from tests.conftest import Clock
+from tests.house.test_plans import nodes
 from tests.kit.facts import until
 from tests.kit.hands import beside
 
@@ -269,11 +271,48 @@ def test_two_that_declare_at_once_agree(database: Database, database_url: str) -
 def test_a_row_that_cannot_be_read_is_its_own_affair(database: Database) -> None:
     """The schema refuses what could not tick."""
     _declare(database, _hourly())
-    for statement in (
+    for broken in (
         "update tenure.schedules set cron = '* * * * *'",
         "update tenure.schedules set every = interval '0'",
         "update tenure.schedules set misfire = 'never'",
         "update tenure.schedules set anchor = null",
     ):
         with pytest.raises(psycopg.errors.CheckViolation):
-            database.connect().execute(statement)
+            database.connect().execute(broken)
+
+
+def test_a_look_reads_each_row_twice_at_most(database: Database) -> None:
+    """Every worker looks every few seconds: what it costs grows with the rows, not their square."""
+    _declare(database, _hourly())
+    database.execute(
+        "insert into tenure.schedules (name, every, anchor, zone, misfire, misfire_limit, next_at,"
+        "                              declared, declared_by)"
+        " select 'many-' || n, s.every, s.anchor, s.zone, s.misfire, s.misfire_limit,"
+        "        s.next_at + n * interval '1 second', s.declared, 'test'"
+        "   from tenure.schedules as s, generate_series(1, 500) as n"
+    )
+    assert [found.name for found in schedules.due(database)] == ["hourly"]
+    scans = [node for node in nodes(_plan(database)) if node.get("Relation Name") == "schedules"]
+    assert sum(node["Actual Loops"] for node in scans) <= 2
+
+
+def _plan(database: Database) -> dict[str, Any]:
+    text = "explain (analyze, format json) " + statement("schedules/due")
+    row = database.connect().execute(text).fetchone()
+    assert row is not None
+    plan: dict[str, Any] = row["QUERY PLAN"][0]["Plan"]
+    return plan
+
+
+def test_the_jobs_of_a_paused_schedule_wait(database: Database, clock: Clock) -> None:
+    """A paused schedule ticks, so that nothing is lost; its jobs wait until it is resumed."""
+    _listening(database, "one")
+    _declare(database, _hourly())
+    pauses.pause(database, "source:hourly", reason="month's end", actor="ann")
+    _at_next(database, clock)
+    assert len(_tick(database) or []) == 1
+    [job] = database.execute("select state, created_by from tenure.all_jobs")
+    assert tuple(job.values()) == ("waiting", "schedule:hourly")
+    pauses.resume(database, "source:hourly", reason="it is over", actor="ann")
+    [job] = database.execute("select state from tenure.all_jobs")
+    assert job["state"] == "ready"
