@@ -26,6 +26,7 @@ from tenure.store.tokens import Minted
 from tenure.web.bearers import Bearers
 from tenure.web.bodies import Bodies
 from tenure.web.connections import Connections
+from tenure.web.controls import ACTS, Controls
 from tenure.web.hooks import Hooks
 from tenure.web.jobs import Jobs
 from tenure.web.listening import Server, address_of, bind
@@ -50,10 +51,12 @@ def asgi(app: Tenure, *, database_url: str, settings: Settings) -> Starlette:
         tally=tally,
         sayings=sayings,
     )
+    bearers = Bearers(connections)
+    controls = Controls(connections, bearers=bearers, bodies=bodies)
     jobs = Jobs(
         app.automations,
         connections,
-        bearers=Bearers(connections),
+        bearers=bearers,
         bodies=bodies,
         limit=settings.input_limit,
     )
@@ -68,7 +71,15 @@ def asgi(app: Tenure, *, database_url: str, settings: Settings) -> Starlette:
         routes=[
             Route("/hooks/{source}", hooks.receive, methods=["POST"]),
             Route("/v1/jobs", jobs.create, methods=["POST"]),
+            *(Route(f"/v1/jobs/{act}", controls.on_many(act), methods=["POST"]) for act in ACTS),
             Route("/v1/jobs/{id}", jobs.show, methods=["GET"]),
+            *(
+                Route(f"/v1/jobs/{{id}}/{act}", controls.on_one(act), methods=["POST"])
+                for act in ACTS
+            ),
+            Route("/v1/pauses", controls.pauses, methods=["GET"]),
+            Route("/v1/pauses", controls.pause, methods=["POST"]),
+            Route("/v1/pauses/resume", controls.resume, methods=["POST"]),
             Route("/healthz", _healthy, methods=["GET"]),
         ],
         exception_handlers=Refusals(sayings).handlers(),
