@@ -46,6 +46,7 @@ from tenure.store.jobs import Enqueued, Wanted
 
 I = TypeVar("I")  # noqa: E741  the input's type
 O = TypeVar("O")  # noqa: E741  the result's type
+Hook = TypeVar("Hook", bound=Callable[[], object])
 
 Listens = Source | Schedule | str | Sequence[Source | Schedule | str]
 
@@ -168,6 +169,7 @@ class Tenure:
         self._settings = settings
         self._database: Database | None = None
         self._lock = threading.Lock()
+        self.after_jobs: list[Callable[[], object]] = []
         self.automations: dict[str, Automation[object, object]] = {}
         self.providers: dict[str, Provider] = {}
         self.sources: dict[str, Source] = {}
@@ -361,6 +363,15 @@ class Tenure:
             return declared
 
         return declare(fn) if fn is not None else declare
+
+    def after_job(self, fn: Hook) -> Hook:
+        """Have something called after each run of a job, in its handler's task or thread.
+
+        For what must not outlive a job, as ``app.after_job(Session.remove)``.  It takes nothing:
+        ``current()`` tells which job it was.  What it raises is logged, and harms no job.
+        """
+        self.after_jobs.append(fn)
+        return fn
 
     def check(self) -> None:
         """Raise ``UnknownName`` where an automation listens to a source nobody declared."""

@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from typing import Generic, TypeVar, cast
 
 from tenure.base.errors import LeaseLost, StepError
+from tenure.flow import orm
 from tenure.flow import run as runs
 from tenure.flow.run import Run
 from tenure.flow.signals import Suspend
@@ -197,7 +198,7 @@ async def computed(name: str, fn: Callable[..., object], *args: object, **kwargs
         return value
     if inspect.iscoroutinefunction(fn):
         return await cast("Awaitable[object]", fn(*args, **kwargs))
-    value = await asyncio.to_thread(fn, *args, **kwargs)
+    value = await asyncio.to_thread(orm.closing, fn, *args, **kwargs)
     return await value if inspect.isawaitable(value) else value
 
 

@@ -37,7 +37,7 @@ from tenure.flow.outbound import Carriers
 from tenure.flow.run import Run, Suspension
 from tenure.flow.signals import Suspend
 from tenure.flow.sync import SyncContext
-from tenure.worker import verdict
+from tenure.worker import after, verdict
 from tenure.worker.desk import WorkerDesk
 from tenure.worker.threads import Threads
 from tenure.worker.verdict import End
@@ -151,6 +151,8 @@ class Runner:
                 return await fn(context, *rest)
             except (SystemExit, KeyboardInterrupt, GeneratorExit) as exit_:
                 raise _escaped(exit_) from exit_
+            finally:
+                await after.in_task(self._app.after_jobs)
 
         task = asyncio.create_task(contained())
         self.tasks[run.job.id] = task
@@ -188,6 +190,8 @@ class Runner:
                 return None, asyncio.CancelledError("the handler was cancelled")
             except BaseException as error:  # noqa: BLE001 - whatever a handler raises ends its job
                 return None, error
+            finally:
+                after.in_thread(self._app.after_jobs, crossing)
 
         name = f"{automation.name} {run.job.id}"
         copied = contextvars.copy_context()
