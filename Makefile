@@ -9,7 +9,7 @@ BIN   := .venv/bin
 READY := $(BIN)/tenure
 
 .DEFAULT_GOAL := help
-.PHONY: help check twins format test stories demo crash mutants bench lock clean
+.PHONY: help check twins format test stories pooler demo crash mutants bench lock clean
 
 help: ## print this list
 	@awk -F ':[^#]*## ' '/^[a-zA-Z.\/]+:[^#]*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,11 @@ test: check ## the checks, then every test
 
 stories: $(READY) ## the promises alone, one test each
 	$(BIN)/python -m pytest tests/stories -v $(ARGS)
+
+pooler: $(READY) ## the promises through PgBouncer in transaction mode, which it installs where it can
+	@command -v pgbouncer > /dev/null || apt-get install -y -qq pgbouncer > /dev/null || \
+		{ echo "PgBouncer is missing: install the package pgbouncer of your system" >&2; exit 1; }
+	TENURE_TEST_POOLER=1 $(BIN)/python -m pytest tests/stories -n $(WORKERS) $(ARGS)
 
 demo: $(READY) ## a tour on an embedded database
 	@$(READY) demo $(ARGS)

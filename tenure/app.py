@@ -197,7 +197,7 @@ class Tenure:
                         "no database is set: there is nowhere to put a job",
                         hint="Set TENURE_DATABASE_URL, or pass conn=.",
                     )
-                pooled = self.settings.pooler == "transaction"
+                pooled = self.settings.pooled
                 self._database = Database(url, name="tenure enqueue", pooled=pooled)
             return act(self._database)
 

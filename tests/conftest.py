@@ -25,8 +25,10 @@ from tenure.base.clock import now
 from tenure.embedded import start
 from tenure.store import migrate
 from tenure.store.database import Database
+from tests.kit.pooler import Pooler
 
 _GIVEN = "TENURE_TEST_URL"
+_POOLED = "TENURE_TEST_POOLER"
 _FOLDER = "PYTEST_POSTGRES_FOLDER"
 _ROOM = 1_000_000_000  # bytes: a server and its databases
 # The first text of a fresh checkout waits for hypothesis to list what Unicode has.
@@ -89,13 +91,23 @@ def _make_template(conn: psycopg.Connection, server_url: str, name: str) -> None
     conn.execute(closed.format(database))
 
 
+@pytest.fixture(scope="session")
+def pooler(server_url: str) -> Iterator[Pooler | None]:
+    """A transaction pooler that everybody goes through, where TENURE_TEST_POOLER asks for it."""
+    if not os.environ.get(_POOLED):
+        yield None
+        return
+    with Pooler(server_url) as pooler:
+        yield pooler
+
+
 @pytest.fixture
-def database_url(server_url: str, template: str) -> Iterator[str]:
+def database_url(server_url: str, template: str, pooler: Pooler | None) -> Iterator[str]:
     """The address of a migrated database of the test's own."""
     name = f"tenure_test_{uuid.uuid4().hex}"
     with psycopg.connect(server_url, autocommit=True) as conn:
         _copy(conn, name, template)
-    yield make_conninfo(server_url, dbname=name)
+    yield pooler.url(name) if pooler else make_conninfo(server_url, dbname=name)
     with psycopg.connect(server_url, autocommit=True) as conn:
         conn.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 

@@ -67,12 +67,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=0, le=65_535, description="The port the web server listens on; 0: a free one.")
     ] = 8420
     pooler: Annotated[
-        Literal["none", "transaction"],
-        Meta(description="Whether a transaction pooler stands before the database."),
-    ] = "none"
+        Literal["auto", "none", "transaction"],
+        Meta(description="Whether a transaction pooler stands before the database; auto: see."),
+    ] = "auto"
     embedded_directory: Annotated[
         str, Meta(description="Where the embedded PostgreSQL keeps its files.")
     ] = ".tenure"
+
+    @property
+    def pooled(self) -> bool | None:
+        """Whether a transaction pooler stands before the database; None: see when connected."""
+        return None if self.pooler == "auto" else self.pooler == "transaction"
 
     def __repr__(self) -> str:
         """All values, passwords masked."""

@@ -43,7 +43,7 @@ def unchecked(found: Settings | None = None, *, leave: bool = False) -> Iterator
     found = found or settings()
     with contextlib.ExitStack() as stack:
         url = found.database_url or stack.enter_context(_embedded(found, leave=leave))
-        database = Database(url, name="tenure cli", pooled=found.pooler == "transaction")
+        database = Database(url, name="tenure cli", pooled=found.pooled)
         stack.callback(database.close)
         yield database
 

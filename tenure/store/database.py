@@ -40,6 +40,13 @@ Row = Mapping[str, Any]
 
 # A dead network must be noticed well before a lease runs out.
 _TCP_TIMEOUT_MS = 10_000
+_BOUND: LiteralString = "select set_config('lock_timeout', '1s', true)"
+# Statements are written to be right under any values: a plan is made once and kept.
+_SESSION: LiteralString = """
+    select set_config('lock_timeout', '1s', false), set_config('TimeZone', 'UTC', false),
+           set_config('plan_cache_mode', 'force_generic_plan', false),
+           set_config('jit', 'off', false)
+"""
 
 
 # What functions of the schema raise for those who call them, from any language.
@@ -72,18 +79,27 @@ def statement(name: str) -> LiteralString:
 class Database:
     """One connection to one database, opened when first used and again after it was lost."""
 
-    def __init__(self, url: str, *, name: str = "tenure", pooled: bool = False) -> None:
-        """Keep the address; nothing is opened yet.  ``pooled``: a transaction pooler is between."""
+    def __init__(self, url: str, *, name: str = "tenure", pooled: bool | None = None) -> None:
+        """Keep the address; nothing is opened yet.
+
+        ``pooled``: a transaction pooler is between; None: see when connected.
+        """
         self.url = url
         self._name = name
-        self._pooled = pooled
+        self._given = pooled
+        self._pooled = bool(pooled)
         self._conn: psycopg.Connection[DictRow] | None = None
         self._warnings: list[str] = []
+
+    @property
+    def pooled(self) -> bool:
+        """Whether a transaction pooler is between, as far as it is known by now."""
+        return self._pooled
 
     def connect(self) -> psycopg.Connection[DictRow]:
         """The open connection; raises ``DatabaseUnavailable`` where the server does not answer."""
         if self._conn is None or self._conn.closed:
-            self._conn = connect(self.url, name=self._name, pooled=self._pooled)
+            self._conn, self._pooled = connect(self.url, name=self._name, pooled=self._given)
             self._conn.add_notice_handler(self._notice)
         return self._conn
 
@@ -104,17 +120,31 @@ class Database:
         conn = self.connect()
         self._warnings.clear()
         with translated():
-            cursor = conn.execute(text, parameters)
+            cursor = self._asked(conn, text, parameters)
             rows = cursor.fetchall() if cursor.description else []
         if self._warnings and not conn.info.transaction_status:
             raise Unknown(f"the commit came back with a warning ({self._warnings[0]})")
         return rows
+
+    def _asked(
+        self, conn: psycopg.Connection[DictRow], text: LiteralString, parameters: Parameters | None
+    ) -> psycopg.Cursor[DictRow]:
+        """One statement, one round trip, one transaction; none of its locks is waited for long."""
+        if not self._pooled or conn.info.transaction_status:
+            return conn.execute(text, parameters)
+        # Nothing of a session lasts behind a pooler: what bounds the wait goes with the statement.
+        # What travels in one round is one transaction, which no frozen client can keep open.
+        with conn.pipeline():
+            conn.execute(_BOUND)
+            return conn.execute(text, parameters)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Several statements in one transaction; rolled back where the body raises."""
         conn = self.connect()
         with translated(), conn.transaction():
+            if self._pooled:
+                conn.execute(_BOUND)
             yield
 
     def notifications(self, seconds: float) -> Iterator[Notify]:
@@ -129,8 +159,13 @@ class Database:
             self._conn = None
 
 
-def connect(url: str, *, name: str, pooled: bool = False) -> psycopg.Connection[DictRow]:
-    """Open one autocommit connection; raises ``DatabaseUnavailable`` with what the server said."""
+def connect(
+    url: str, *, name: str, pooled: bool | None = None
+) -> tuple[psycopg.Connection[DictRow], bool]:
+    """Open one autocommit connection, and tell whether a pooler is between.
+
+    Raises ``DatabaseUnavailable`` with what the server said.
+    """
     options: dict[str, str | int] = {
         "application_name": name,
         "connect_timeout": 10,
@@ -139,16 +174,16 @@ def connect(url: str, *, name: str, pooled: bool = False) -> psycopg.Connection[
         "keepalives_interval": 2,
         "keepalives_count": 3,
     }
-    if not pooled:
-        # Statements are written to be right under any values: a plan is made once and kept.
-        options["options"] = (
-            "-c lock_timeout=1s -c timezone=UTC -c plan_cache_mode=force_generic_plan -c jit=off"
-        )
     try:
         with passage():
             conn = psycopg.connect(
                 make_conninfo(url, **options), autocommit=True, row_factory=dict_row
             )
+            between = _stands_between(conn) if pooled is None else pooled
+            if between:
+                conn.prepare_threshold = None
+            else:
+                conn.execute(_SESSION)
     except psycopg.ProgrammingError as error:
         raise ConfigurationError(
             f"the database's address cannot be read ({first_line(error)})",
@@ -159,9 +194,13 @@ def connect(url: str, *, name: str, pooled: bool = False) -> psycopg.Connection[
             f"the database does not answer ({first_line(error)})",
             hint="Check TENURE_DATABASE_URL and that PostgreSQL runs.",
         ) from error
-    if pooled:
-        conn.prepare_threshold = None
-    return conn
+    return conn, between
+
+
+def _stands_between(conn: psycopg.Connection[DictRow]) -> bool:
+    """Whether who greeted us is not who answers: a pooler makes up the process it greets as."""
+    row = conn.execute("select pg_backend_pid() as pid", prepare=False).fetchone()
+    return row is None or row["pid"] != conn.info.backend_pid
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ _PATIENCE = 5.0  # seconds
 class Connections:
     """Connections to one database, opened when first needed and again after they were lost."""
 
-    def __init__(self, url: str, *, pooled: bool = False, size: int = SIZE) -> None:
+    def __init__(self, url: str, *, pooled: bool | None = None, size: int = SIZE) -> None:
         """Keep the address; ``pooled``: a transaction pooler is between."""
         self._url = url
         self._pooled = pooled

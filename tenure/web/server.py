@@ -41,7 +41,7 @@ def asgi(app: Tenure, *, database_url: str, settings: Settings) -> Starlette:
 
     Whoever mounts it declares the application first: ``declare``.
     """
-    connections = Connections(database_url, pooled=settings.pooler == "transaction")
+    connections = Connections(database_url, pooled=settings.pooled)
     sayings, bodies, tally = Sayings(), Bodies(), Tally(connections)
     hooks = Hooks(
         app.sources,
@@ -106,9 +106,7 @@ def serve(
     """
     app.check()
     with bind(settings.host, settings.port) as listening:
-        database = Database(
-            database_url, name="tenure serve", pooled=settings.pooler == "transaction"
-        )
+        database = Database(database_url, name="tenure serve", pooled=settings.pooled)
         try:
             migrate.check(database)
             declare(app, database)

@@ -46,7 +46,7 @@ class Batches(Generic[Item, Answer]):
         url: str,
         act: Callable[[Database, list[Item]], Sequence[Answer]],
         *,
-        pooled: bool = False,
+        pooled: bool | None = None,
         key: Callable[[Item], Hashable] = _no_key,
         threads: int = 1,
         limit: int = 100,

@@ -59,7 +59,12 @@ class WorkerDesk:
     """One process's desk."""
 
     def __init__(
-        self, worker: UUID, url: str, *, margin: Callable[[float], float], pooled: bool = False
+        self,
+        worker: UUID,
+        url: str,
+        *,
+        margin: Callable[[float], float],
+        pooled: bool | None = None,
     ) -> None:
         """``worker`` names this process; ``margin``: of a lease, both in seconds."""
         self._worker = worker

@@ -58,7 +58,7 @@ class Process:
         settings = app.settings
         self._app = app
         self._url = url
-        self._pooled = settings.pooler == "transaction"
+        self._pooled = settings.pooled
         self._aside = aside
         self._slots = 1 if kind == "quarantine" else settings.concurrency
         self._duty = Duty(

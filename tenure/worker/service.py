@@ -209,7 +209,7 @@ def run(
 
     Raises ``SchemaMismatch`` and ``DatabaseUnavailable`` where it cannot begin.
     """
-    pooled = settings.pooler == "transaction"
+    pooled = settings.pooled
     database = Database(url, name="tenure worker", pooled=pooled)
     migrate.check(database)
     database.close()

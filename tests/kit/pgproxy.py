@@ -145,6 +145,7 @@ class _Connection:
         self._after: tuple[Trap, Passing] | None = None
         self._withheld = bytearray()
         self._asked: deque[str] = deque()
+        self._sent = ""
 
     async def carry(self) -> None:
         """Carry messages both ways until one side is gone."""
@@ -168,7 +169,10 @@ class _Connection:
     async def _one_round(self, server: asyncio.StreamWriter) -> bool:
         passed = await self._client.round()
         trap = self._proxy.trap_for(passed)
-        self._asked.append(named(passed))
+        self._sent = named(passed) or self._sent
+        if passed.answered:
+            self._asked.append(self._sent)
+            self._sent = ""
         if trap is None:
             server.write(passed.raw)
             return True

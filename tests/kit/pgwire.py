@@ -16,8 +16,9 @@ _ENDS_ROUND = frozenset(b"SQXHpdcf")
 class Round:
     """Client messages up to the next Sync, and the text of what they execute, if anything."""
 
-    def __init__(self, raw: bytes, text: str | None, parameters: bytes) -> None:
-        """``text`` is None for a round that executes nothing."""
+    def __init__(self, raw: bytes, text: str | None, parameters: bytes, *, answered: bool) -> None:
+        """``text`` is None for a round that executes nothing; ``answered``: ready is said after."""
+        self.answered = answered
         self.raw = raw
         self.text = text
         self.parameters = parameters
@@ -45,6 +46,7 @@ class Client:
         """The next round; raises ``IncompleteReadError`` where the client is gone."""
         raw = bytearray()
         bound: str | None = None
+        given = b""
         text: str | None = None
         parameters = b""
         while True:
@@ -54,14 +56,16 @@ class Client:
                 name, query, *_ = body.split(b"\0", 2)
                 self._prepared[name] = query.decode("utf-8", "replace")
             elif kind == ord("B"):
-                _, name, parameters = body.split(b"\0", 2)
+                _, name, given = body.split(b"\0", 2)
                 bound = self._prepared.get(name)
             elif kind == ord("E"):
-                text = bound
+                # Begin, settings and commit may travel around the one that is meant.
+                if text is None or not text.startswith("--"):
+                    text, parameters = bound, given
             elif kind == ord("Q"):
                 text = body.rstrip(b"\0").decode("utf-8", "replace")
             if kind in _ENDS_ROUND:
-                return Round(bytes(raw), text, parameters)
+                return Round(bytes(raw), text, parameters, answered=kind in b"SQ")
 
 
 async def message_of(reader: asyncio.StreamReader) -> tuple[int, bytes, bytes]:
