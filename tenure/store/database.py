@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from tenure.base.errors import (
@@ -48,6 +50,10 @@ _SESSION: LiteralString = """
            set_config('jit', 'off', false)
 """
 
+
+# What PostgreSQL says of a login that failed.
+_NO_DATABASE = re.compile(r'database "(.+)" does not exist')
+_NO_LOGIN = re.compile(r"authentication failed|no password supplied|role \".+\" does not exist")
 
 # What functions of the schema raise for those who call them, from any language.
 _CAUSES: dict[str, type[TenureError]] = {
@@ -190,10 +196,7 @@ def connect(
             hint="It looks like postgresql://user@host:5432/name.",
         ) from error
     except psycopg.OperationalError as error:
-        raise DatabaseUnavailable(
-            f"the database does not answer ({first_line(error)})",
-            hint="Check TENURE_DATABASE_URL and that PostgreSQL runs.",
-        ) from error
+        raise _unreachable(url, first_line(error)) from error
     return conn, between
 
 
@@ -201,6 +204,37 @@ def _stands_between(conn: psycopg.Connection[DictRow]) -> bool:
     """Whether who greeted us is not who answers: a pooler makes up the process it greets as."""
     row = conn.execute("select pg_backend_pid() as pid", prepare=False).fetchone()
     return row is None or row["pid"] != conn.info.backend_pid
+
+
+def _unreachable(url: str, said: str) -> DatabaseUnavailable:
+    """Why no connection was to be had, and what to do about it.
+
+    A failed login has no state, so its words decide; in another language it is told as the rest.
+    """
+    missing = _NO_DATABASE.search(said)
+    if missing is not None:
+        made = shlex.join(_createdb(url, missing[1]))
+        return DatabaseUnavailable(
+            f"the server has no database of that name ({said})",
+            hint=f"Correct TENURE_DATABASE_URL, or make it: {made} && tenure migrate",
+        )
+    if _NO_LOGIN.search(said):
+        return DatabaseUnavailable(
+            f"the server refused the login ({said})",
+            hint="Check the user and the password in TENURE_DATABASE_URL.",
+        )
+    return DatabaseUnavailable(
+        f"the database does not answer ({said})",
+        hint="Check TENURE_DATABASE_URL and that PostgreSQL runs.",
+    )
+
+
+def _createdb(url: str, name: str) -> list[str]:
+    """The command that makes a database where an address leads; it holds no password."""
+    address = conninfo_to_dict(url)
+    options = (("-h", "host"), ("-p", "port"), ("-U", "user"))
+    given = [word for flag, key in options if address.get(key) for word in (flag, address[key])]
+    return ["createdb", *map(str, given), name]
 
 
 @contextlib.contextmanager

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import socket
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from tests.cli.conftest import Run, shell
 
@@ -54,3 +60,52 @@ def test_an_address_that_cannot_be_read_is_configuration(
     done = tenure("jobs")
     assert done.exit_code == 78
     assert done.stderr.startswith("error: the database's address cannot be read")
+
+
+def test_a_database_that_is_missing_is_told_with_the_command_that_makes_it(
+    tenure: Run, monkeypatch: pytest.MonkeyPatch, server_url: str, tmp_path: Path
+) -> None:
+    """The hint, pasted into a shell, makes the database, and what was asked for then works."""
+    name = f"tenure gone {uuid.uuid4().hex}"
+    monkeypatch.setenv("TENURE_DATABASE_URL", make_conninfo(server_url, dbname=name))
+    done = tenure("jobs")
+    assert done.exit_code == 1
+    error, hint = done.stderr.splitlines()
+    assert error.startswith("error: the server has no database of that name (")
+    assert f'database "{name}" does not exist' in error
+    command = hint.partition(" or make it: ")[2].removesuffix(" && tenure migrate")
+    words = shlex.split(command)
+    assert (words[0], words[-1]) == ("createdb", name)
+    # What createdb does with these words, where its program may not be installed.
+    given = dict(zip(words[1:-1:2], words[2:-1:2], strict=True))
+    address = {key: given.get(flag) for flag, key in (("-h", "host"), ("-p", "port"))}
+    there = make_conninfo(server_url, **address, user=given.get("-U"), dbname="postgres")
+    with psycopg.connect(there, autocommit=True) as conn:
+        conn.execute(sql.SQL("create database {}").format(sql.Identifier(words[-1])))
+        try:
+            assert tenure("migrate").exit_code == 0
+            assert tenure("jobs").exit_code == 0
+        finally:
+            conn.execute(sql.SQL("drop database {}").format(sql.Identifier(words[-1])))
+
+
+def test_a_refused_login_and_a_refused_connection_are_one_line_and_its_hint(
+    tenure: Run, monkeypatch: pytest.MonkeyPatch, server_url: str
+) -> None:
+    """Who is not let in is told so, and no password is ever repeated."""
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        port = unheard.getsockname()[1]
+        nowhere = f"postgresql://ann:hunter22@127.0.0.1:{port}/shop"
+        nobody = make_conninfo(server_url, user="nobody at all", password="hunter22")
+        for url, says in (
+            (nowhere, "the database does not answer (connection failed"),
+            (nobody, "the server refused the login (connection failed"),
+        ):
+            monkeypatch.setenv("TENURE_DATABASE_URL", url)
+            done = tenure("jobs")
+            assert done.exit_code == 1
+            error, hint = done.stderr.splitlines()
+            assert error.startswith(f"error: {says}")
+            assert "TENURE_DATABASE_URL" in hint
+            assert "hunter22" not in done.output
