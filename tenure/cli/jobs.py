@@ -40,7 +40,12 @@ def jobs(
         for job in found
     ]
     if rows:
-        output.table(("job", "automation", "state", "why", "mode", "lane", "claims", "at"), rows)
+        output.table(
+            ("job", "automation", "state", "why", "mode", "lane", "claims", "at"),
+            rows,
+            spare=("claims", "lane", "mode", "at", "why"),
+            fold=("automation",),
+        )
     else:
         output.notice("no job matches")
     if len(found) == limit:

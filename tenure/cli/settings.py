@@ -43,6 +43,11 @@ def settings(*, as_json: bool) -> None:
         output.json(shown)
     else:
         rows = [(each.name, each.value, each.origin, each.meaning) for each in shown]
-        output.table(("setting", "value", "from", "meaning"), rows)
+        output.table(
+            ("setting", "value", "from", "meaning"),
+            rows,
+            spare=("meaning",),
+            fold=("value", "from"),
+        )
     for variable in resolved.foreign:
         output.notice(f"{variable} is no setting: it was passed over")

@@ -109,3 +109,53 @@ def test_a_moment_is_told_in_utc() -> None:
         "2026-12-24 09:30:05 UTC"
     )
     assert output.instant(None) == ""
+
+
+_ROW = '"0" * 36, "lead", "waiting", "2026-12-24 09:30:00 UTC", "live", "crm"'
+
+
+def test_a_table_that_is_too_wide_leaves_out_what_can_be_spared() -> None:
+    """Empty columns go first, then those that may, as few as will do; what has gone is said."""
+    names = '"job", "automation", "state", "at", "mode", "lane", "why"'
+    script = f"""
+from tenure.cli import output
+output.table(({names}), [({_ROW}, None)], spare=("why", "lane", "at", "mode"))
+"""
+    lines = on_a_terminal(script, 80, NO_COLOR="1").splitlines()
+    assert lines[0].split() == ["job", "automation", "state", "mode"]
+    assert lines[1].split() == ["0" * 36, "lead", "waiting", "live"]
+    assert lines[2:] == ["left out, as there is no room: lane, at (--json has everything)"]
+    whole = on_a_terminal(script, 96, NO_COLOR="1").splitlines()
+    assert whole[0].split() == ["job", "automation", "state", "at", "mode", "lane"]
+    assert len(whole) == 2
+
+
+def test_a_row_that_fits_no_table_is_told_line_by_line() -> None:
+    """Where nothing more can be left out, each row is a paragraph, and its ids stay whole."""
+    script = """
+from tenure.cli import output
+row = ("0" * 36, "1" * 36, None, "a question of many words " * 6 + "x" * 100)
+output.table(("job", "event", "why", "question"), [row, row])
+"""
+    lines = on_a_terminal(script, 80, NO_COLOR="1").splitlines()
+    first, second = lines[: len(lines) // 2], lines[len(lines) // 2 + 1 :]
+    assert first == second
+    assert lines[len(first)] == ""
+    assert first[:2] == ["job       " + "0" * 36, "event     " + "1" * 36]
+    assert first[2].startswith("question  a question of many words")
+    assert all(line.startswith(" " * 10) for line in first[3:])
+    assert max(map(len, lines)) <= 80
+
+
+def test_long_values_are_broken_where_that_is_allowed() -> None:
+    """A column that may be broken is, before anything is left out, and keeps its own place."""
+    script = """
+from tenure.cli import output
+row = ("0" * 36, "an automation of a very long name that nobody would type", "ready")
+output.table(("job", "automation", "state"), [row], fold=("automation",), spare=("state",))
+"""
+    lines = on_a_terminal(script, 80, NO_COLOR="1").splitlines()
+    assert lines[0].split() == ["job", "automation", "state"]
+    assert lines[1].split()[0] == "0" * 36
+    assert lines[2].startswith(" " * 38)
+    assert max(map(len, lines)) <= 80
