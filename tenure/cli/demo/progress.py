@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 import click
 
 from tenure.base import clock
+from tenure.cli import output
 from tenure.cli.demo.sender import Told
 
 _EVERY = 3.0
+_ROOMY = 110  # columns of a terminal
 _CLEAR = "\r\x1b[2K"
 _ENDED = ("succeeded", "failed", "cancelled")
 
@@ -35,9 +37,12 @@ class Progress:
         if not self._living and now - self._last < _EVERY:
             return
         self._last = now
-        line = f"{now - self._start:4.0f} s  {what}: {_line(told, states)}"
-        if self._living:
-            click.echo(f"{_CLEAR}{line[:100]}", nl=False, err=True)
+        at, how = f"{now - self._start:4.0f} s  ", _line(told, states)
+        room = output.width(sys.stderr)
+        line = at + how if room is not None and room < _ROOMY else f"{at}{what}: {how}"
+        if room is not None:
+            # A line that reaches the last column is broken there, and cannot be taken back.
+            click.echo(f"{_CLEAR}{_cut(line, room - 1)}", nl=False, err=True)
             self._shown = True
         else:
             click.echo(line, err=True)
@@ -47,6 +52,10 @@ class Progress:
         if self._shown:
             click.echo(_CLEAR, nl=False, err=True)
             self._shown = False
+
+
+def _cut(line: str, room: int) -> str:
+    return line if len(line) <= room else f"{line[: room - 1]}…"
 
 
 def _line(told: Sequence[Told], states: Mapping[str, int]) -> str:
@@ -59,6 +68,6 @@ def _line(told: Sequence[Told], states: Mapping[str, int]) -> str:
     others = sorted(state for state in jobs if state != "ended")
     said = ", ".join(f"{jobs[state]} {state}" for state in ("ended", *others))
     return (
-        f"{doors['accepted']} events accepted, {doors['duplicate']} duplicates, "
+        f"{doors['accepted']} events, {doors['duplicate']} duplicates, "
         f"{doors['refused']} refused; jobs: {said}"
     )
