@@ -1,8 +1,9 @@
 """Which database a command speaks to, and in what state it must be.
 
 Called by every command that needs one.  Promises: an address wins over the embedded server; the
-embedded one is announced, and migrated by whoever starts it; any other database is migrated by
-``tenure migrate`` alone; what runs for long never uses the embedded one unasked.
+embedded one is announced, migrated by whoever starts it, and made only by what can do something
+with an empty one; any other database is migrated by ``tenure migrate`` alone; what runs for long
+never uses the embedded one unasked.
 """
 
 from __future__ import annotations
@@ -27,22 +28,25 @@ def settings(overrides: Mapping[str, object] | None = None) -> Settings:
 
 
 @contextlib.contextmanager
-def opened(found: Settings | None = None) -> Iterator[Database]:
+def opened(found: Settings | None = None, *, make: bool = False) -> Iterator[Database]:
     """The database for one command, at the schema this code needs.
 
-    Without an address it is the embedded one; raises ``SchemaMismatch`` where it is not migrated.
+    Without an address it is the embedded one, which is made where it is not there if ``make`` says
+    so.  Raises ``SchemaMismatch`` where it is not migrated, ``ConfigurationError`` where none is.
     """
-    with unchecked(found) as database:
+    with unchecked(found, make=make) as database:
         migrate.check(database)
         yield database
 
 
 @contextlib.contextmanager
-def unchecked(found: Settings | None = None, *, leave: bool = False) -> Iterator[Database]:
+def unchecked(
+    found: Settings | None = None, *, make: bool = False, leave: bool = False
+) -> Iterator[Database]:
     """The database as it stands; ``leave``: an embedded one is not migrated either."""
     found = found or settings()
     with contextlib.ExitStack() as stack:
-        url = found.database_url or stack.enter_context(_embedded(found, leave=leave))
+        url = found.database_url or stack.enter_context(_embedded(found, make=make, leave=leave))
         database = Database(url, name="tenure cli", pooled=found.pooled)
         stack.callback(database.close)
         yield database
@@ -59,15 +63,24 @@ def address(found: Settings) -> Iterator[str]:
             "no database is set: a worker or server does not choose one by itself",
             hint='Set TENURE_DATABASE_URL, or database = "embedded" in tenure.toml, or --embedded.',
         )
-    with _embedded(found) as url:
+    with _embedded(found, make=True) as url:
         yield url
 
 
 @contextlib.contextmanager
-def _embedded(found: Settings, *, leave: bool = False) -> Iterator[str]:
-    folder = found.embedded_directory
-    notice(f"using the embedded PostgreSQL in {folder.rstrip('/')}/")
-    with embedded.start(Path(folder)) as server:
+def _embedded(found: Settings, *, make: bool, leave: bool = False) -> Iterator[str]:
+    folder = Path(found.embedded_directory).resolve()
+    known = embedded.made(folder)
+    if not known and not make:
+        raise ConfigurationError(
+            f"there is no database here: no address is set, and none was made in {folder}",
+            hint="Go to the folder that has it, or set TENURE_DATABASE_URL; "
+            "`tenure migrate` makes an embedded one here.",
+        )
+    notice(f"using the embedded PostgreSQL in {found.embedded_directory.rstrip('/')}/")
+    with embedded.start(folder) as server:
+        if not known:
+            notice(f"made a new, empty database in {folder}")
         if not leave:
             database = Database(server.url, name="tenure migrate")
             try:

@@ -23,7 +23,7 @@ class _Listed(msgspec.Struct, frozen=True):
 @options.as_json
 def migrate(*, plan: bool, as_json: bool) -> None:
     """Bring the database's schema up to this code."""
-    with database.unchecked(leave=True) as opened:
+    with database.unchecked(make=not plan, leave=True) as opened:
         found = schema.pending(opened) if plan else schema.migrate(opened)
     if as_json:
         output.json([_listed(migration) for migration in found])

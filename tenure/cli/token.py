@@ -43,7 +43,7 @@ def create(
     *, owner: str, scopes: tuple[str, ...], expires: float | None, actor: str | None, as_json: bool
 ) -> None:
     """Make a token; it is shown this once."""
-    with database.opened() as opened:
+    with database.opened(make=True) as opened:
         made = tokens.create(
             opened,
             owner=owner,

@@ -5,6 +5,7 @@ command line, by development commands and by tests.  Promises: the server starts
 user and stops with its last, a killed user does not keep it up, and what was committed is kept.
 
     start()  takes a share of ``users.lock``, hires a keeper where there is none, gives a URL
+    made()   whether a folder has a data directory
     keeper   the server's parent; waits until nobody shares ``users.lock``, then stops it
     server   initdb, postgres, and the end of both
     place    the folder: paths, locks, socket, log
@@ -12,6 +13,6 @@ user and stops with its last, a killed user does not keep it up, and what was co
     binaries where those programs are
 """
 
-from tenure.embedded.use import Embedded, start
+from tenure.embedded.use import Embedded, made, start
 
-__all__ = ["Embedded", "start"]
+__all__ = ["Embedded", "made", "start"]

@@ -106,6 +106,11 @@ def start(
         raise _overdue(place, "did not answer", START_WITHIN)
 
 
+def made(directory: Path) -> bool:
+    """Whether this folder has the data of a server; nothing is touched."""
+    return (Place(directory).data / "PG_VERSION").exists()
+
+
 @contextlib.contextmanager
 def _turn(place: Place) -> Iterator[None]:
     """One user at a time comes or leaves.

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from tenure.cli.group import commands
 from tests.cli.conftest import Run, shell
 
 
@@ -32,11 +34,52 @@ def test_without_an_address_one_shot_commands_use_the_embedded_server(reachable:
     """It is announced, migrated by whoever starts it, keeps what was written, and stops again."""
     done = shell("token", "create", "--owner", "ann", "--scope", "read", folder=reachable)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[0] == "using the embedded PostgreSQL in .tenure/"
+    assert done.stderr.splitlines()[:2] == [
+        "using the embedded PostgreSQL in .tenure/",
+        f"made a new, empty database in {reachable}/.tenure",
+    ]
     listed = shell("token", "list", "--json", folder=reachable)
     assert '"owner": "ann"' in listed.stdout
     assert listed.stderr == "using the embedded PostgreSQL in .tenure/\n"
     assert not (reachable / ".tenure" / "pg" / "postmaster.pid").exists()
+
+
+_JOB = "019ad8f2-6c1e-7d3a-9b52-5c1f0e7a4b10"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "jobs",
+        f"explain {_JOB}",
+        f"retry {_JOB}",
+        f"cancel {_JOB}",
+        "enqueue lead {}",
+        "hold list",
+        f"hold answer {_JOB} --go-on",
+        "automation list",
+        "automation show lead",
+        "promote lead --to live --reason x",
+        "demote lead --to dry_run --reason x",
+        "source list",
+        "source show lead",
+        "source test lead",
+        "token list",
+        "token revoke 1",
+        "migrate --plan",
+    ],
+)
+def test_what_needs_something_in_it_makes_no_database(command: str, folder: Path) -> None:
+    """In a folder without one, a command that an empty database is of no use to makes none."""
+    done = CliRunner().invoke(commands, shlex.split(command))
+    assert done.exit_code == 78
+    error, hint = done.stderr.splitlines()
+    assert error == (
+        "error: there is no database here: no address is set, and none was made in "
+        f"{folder.resolve()}/.tenure"
+    )
+    assert hint.endswith("or set TENURE_DATABASE_URL; `tenure migrate` makes an embedded one here.")
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["worker", "serve"])
