@@ -7,7 +7,8 @@ that says what happened with the value and what it means, and a ``hint`` that sa
 TenureError
 ├── ConfigurationError      settings, declarations or addresses that cannot work
 │   ├── UnknownName         a name nobody declared, with the nearest that somebody did
-│   └── MissingSecret       a reference that leads to nothing
+│   ├── MissingSecret       a reference that leads to nothing
+│   └── BrokenApp           the author's code raised while it was imported
 ├── InvalidInput            an input that the automation's type does not accept
 ├── Unserialisable          a value that JSON cannot hold
 ├── StepError               steps named wrongly
@@ -69,6 +70,15 @@ class UnknownName(ConfigurationError):
 
 class MissingSecret(ConfigurationError):
     """A secret's reference leads to nothing."""
+
+
+class BrokenApp(ConfigurationError):
+    """The author's code raised while it was imported; ``trace`` is its part of the traceback."""
+
+    def __init__(self, message: str, *, trace: str, hint: str = "") -> None:
+        """Keep the author's frames beside the message."""
+        super().__init__(message, hint=hint)
+        self.trace = trace
 
 
 class InvalidInput(TenureError):

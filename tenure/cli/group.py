@@ -86,6 +86,8 @@ class Commands(click.Group):
 
 def told(error: TenureError) -> None:
     """Print an error as people read it: what happened, and what to do."""
+    for line in getattr(error, "trace", "").splitlines():  # only BrokenApp has one
+        click.echo(_one_line(line), err=True)
     click.echo(f"error: {_one_line(error.message)}", err=True)
     if error.hint:
         click.echo(_one_line(error.hint), err=True)

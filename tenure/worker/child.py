@@ -16,13 +16,14 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from tenure import loading
 from tenure.app import Tenure
 from tenure.base.defaults import Settings
-from tenure.base.errors import ConfigurationError, TenureError
+from tenure.base.errors import BrokenApp, ConfigurationError, TenureError
 from tenure.base.model import Kind
 from tenure.flow import guard
 from tenure.worker.process import Process
@@ -46,10 +47,15 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a child tells the service: it is ready, or a quarantine process has work."""
+    """What a child tells the service.
 
-    said: str
-    worker: str
+    ``ready``: it works, under the name ``worker``; ``aside``: a quarantine process has work;
+    ``failed``: why it ends, in ``text``.
+    """
+
+    said: Literal["ready", "aside", "failed"]
+    worker: str = ""
+    text: str = ""
 
 
 def main() -> int:
@@ -66,7 +72,10 @@ def main() -> int:
         app.use(order.settings)
         asyncio.run(_run(order, obeyed(order, app)))
     except TenureError as error:
-        sys.stderr.write(f"error: {error.message}\n{error.hint}\n")
+        # Its siblings fail alike: the service tells it once for all of them.
+        trace = f"{error.trace}\n" if isinstance(error, BrokenApp) else ""
+        text = f"{trace}error: {error.message}\n{error.hint}".rstrip()
+        _tell(order.tell, Told("failed", text=text))
         return _CONFIGURATION if isinstance(error, ConfigurationError) else 1
     return 0
 

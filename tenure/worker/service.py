@@ -48,6 +48,7 @@ class Child:
         self.order = msgspec.structs.replace(order, tell=writing)
         self.tells = reading
         self.worker = ""
+        self.explained = False
         self.started = clock.now()
         self._unread = b""
         self.popen = subprocess.Popen(
@@ -95,6 +96,7 @@ class Service:
         self._deadline = float("inf")
         self._again: list[tuple[float, Kind, bool]] = []
         self._ready = False
+        self._failures: set[str] = set()  # since a process was last ready
         self._code = 0
 
     def run(self) -> int:
@@ -143,10 +145,20 @@ class Service:
             if tale.said == "ready":
                 child.worker = tale.worker
                 self._ready = True
+                self._failures.clear()
                 kind = child.order.kind.replace("_", "-")
                 self._announce(f"{kind} process {child.popen.pid} is ready ({tale.worker})")
             elif tale.said == "aside":
                 self._quarantine(live=child.order.live)
+            elif tale.said == "failed":
+                child.explained = True
+                self._tell_once(tale.text, self._failures)
+
+    def _tell_once(self, text: str, told: set[str]) -> None:
+        """What several processes find alike is one thing to a person."""
+        if text not in told:
+            told.add(text)
+            self._announce(text)
 
     def _quarantine(self, *, live: bool) -> None:
         """One more process of one slot, up to the limit: jobs run alone, not one after another.
@@ -167,7 +179,8 @@ class Service:
         del self._children[child.tells]
         child.end()
         code, order = child.popen.returncode, child.order
-        if code != 0:
+        stopped = self._stopping and code == -signal.SIGTERM  # before it could listen to it
+        if code != 0 and not child.explained and not stopped:
             self._announce(f"{order.kind} process {child.popen.pid} ended ({code})")
         if code != 0 and not child.worker and not self._ready and not self._stopping:
             # Nothing of its kind ever began: what it said is for a person, not for a next try.
