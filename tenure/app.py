@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar, overload
 
-from tenure.base import schedules
+from tenure.base import schedules, secrets
 from tenure.base import settings as base_settings
 from tenure.base.backoff import Backoff
 from tenure.base.budget import Budget
@@ -381,6 +381,21 @@ class Tenure:
                 source = listened.partition("#")[0]
                 if source not in known:
                     raise UnknownName.of("source", source, known)
+
+    def lacking(self) -> list[str]:
+        """A sentence for each secret that is not there now, with the declarations that need it."""
+        needed = [
+            (f"provider {provider.name}", ref)
+            for provider in self.providers.values()
+            if provider.auth is not None
+            for ref in secrets.referred(provider.auth)
+        ]
+        needed += [
+            (f"source {source.name}", ref)
+            for source in self.sources.values()
+            for ref in source.secrets
+        ]
+        return secrets.lacking(needed)
 
     def _once(self, kind: str, name: str, known: Iterable[str]) -> None:
         if name in known:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -107,6 +108,27 @@ def parse(reference: str) -> SecretRef:
         "not a reference to a secret: the text begins neither with env: nor with file:",
         hint="Put the secret into an environment variable and write env:NAME.",
     )
+
+
+def referred(credential: object) -> list[SecretRef]:
+    """The references that a credential is made of, ours or an author's own kind of one."""
+    names = getattr(credential, "__struct_fields__", ()) or vars(credential)
+    fields = [getattr(credential, name) for name in names]
+    return [field for field in fields if isinstance(field, SecretRef)]
+
+
+def lacking(needed: Iterable[tuple[str, SecretRef]]) -> list[str]:
+    """A sentence for each secret that is not there, with those that need it; all are read."""
+    by: dict[SecretRef, list[str]] = {}
+    for who, ref in needed:
+        by.setdefault(ref, []).append(who)
+    said = []
+    for ref, everybody in by.items():
+        try:
+            ref.read()
+        except MissingSecret as error:
+            said.append(f"{error.message}; needed by {', '.join(dict.fromkeys(everybody))}")
+    return said
 
 
 def _referred(secret: object) -> None:

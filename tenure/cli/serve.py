@@ -31,5 +31,7 @@ def serve(
         }
     )
     served = application.load(settings)
+    for text in served.lacking():
+        output.notice(f"warning: {text}")
     with database.address(settings) as url:
         server.serve(served, settings, url, first_token=first_token, announce=output.notice)

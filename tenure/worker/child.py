@@ -50,10 +50,10 @@ class Told(msgspec.Struct, frozen=True):
     """What a child tells the service.
 
     ``ready``: it works, under the name ``worker``; ``aside``: a quarantine process has work;
-    ``failed``: why it ends, in ``text``.
+    ``lacking``: something that jobs will miss, in ``text``; ``failed``: why it ends.
     """
 
-    said: Literal["ready", "aside", "failed"]
+    said: Literal["ready", "aside", "lacking", "failed"]
     worker: str = ""
     text: str = ""
 
@@ -70,6 +70,8 @@ def main() -> int:
     try:
         app = loading.load(order.app, directory=Path(order.directory))
         app.use(order.settings)
+        for text in app.lacking():
+            _tell(order.tell, Told("lacking", text=text))
         asyncio.run(_run(order, obeyed(order, app)))
     except TenureError as error:
         # Its siblings fail alike: the service tells it once for all of them.

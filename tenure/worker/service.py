@@ -96,6 +96,7 @@ class Service:
         self._deadline = float("inf")
         self._again: list[tuple[float, Kind, bool]] = []
         self._ready = False
+        self._warnings: set[str] = set()
         self._failures: set[str] = set()  # since a process was last ready
         self._code = 0
 
@@ -150,6 +151,8 @@ class Service:
                 self._announce(f"{kind} process {child.popen.pid} is ready ({tale.worker})")
             elif tale.said == "aside":
                 self._quarantine(live=child.order.live)
+            elif tale.said == "lacking":
+                self._tell_once(f"warning: {tale.text}", self._warnings)
             elif tale.said == "failed":
                 child.explained = True
                 self._tell_once(tale.text, self._failures)

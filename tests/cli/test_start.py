@@ -1,13 +1,64 @@
-"""What worker and server say before they begin: what is broken."""
+"""What worker and server say before they begin: what is missing, and what is broken."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.cli.conftest import shell
+from tests.cli.test_worker import Service, started
+
+__all__ = ["started"]  # a fixture, used by its name
+
+_LACKING = """
+from tenure import Basic, Bearer, Tenure, env, file
+
+app = Tenure()
+app.provider("crm", base_url="https://crm.example.com", auth=Bearer(env("LACKING")))
+app.provider("erp", base_url="https://erp.example.com", auth=Basic(env("PATH"), env("LACKING")))
+app.provider("bare", base_url="https://bare.example.com")
+doors = app.source("doors", scheme="github", secret=[env("PATH"), file("/nowhere/secret")])
+"""
+_WARNED = [
+    (
+        "warning: the environment variable is not set (LACKING): its secret is missing; "
+        "needed by provider crm, provider erp"
+    ),
+    (
+        "warning: the file cannot be read (No such file or directory) (/nowhere/secret): "
+        "its secret is missing; needed by source doors"
+    ),
+]
+_RAISES = (
+    "from tenure import Tenure\napp = Tenure()\n\n\ndef declare():\n    return {}['crm']\n\n\n"
+)
+
+
+def _warnings(said: str) -> list[str]:
+    return [line for line in said.splitlines() if line.startswith("warning: ")]
+
+
+@pytest.mark.parametrize(
+    ("command", "ready"),
+    [
+        (("worker", "--processes", "2"), "not-live process"),
+        (("serve", "--port", "0", "--first-token"), "listening on "),
+    ],
+)
+def test_secrets_that_are_not_there_are_told_at_the_start(
+    started: Callable[..., Service], tmp_path: Path, command: tuple[str, ...], ready: str
+) -> None:
+    """A line for each, once, with all that need it; and it runs, as not every job may need it."""
+    (tmp_path / "automations.py").write_text(_LACKING)
+    running = started(*command)
+    said = running.hear(ready)
+    for _ in range(said.count("process"), 3 if command[0] == "worker" else 0):
+        said = running.hear("is ready")
+    assert _warnings(said) == _WARNED
+    assert running.stop() == 0
 
 
 class Broken(NamedTuple):
