@@ -6,6 +6,9 @@ chosen.
 
 from __future__ import annotations
 
+import logging
+import os
+
 import click
 
 from tenure.cli import application, database, output
@@ -29,6 +32,10 @@ def serve(
             "port": port,
             "database": "embedded" if embedded else None,
         }
+    )
+    logging.basicConfig(
+        level=os.environ.get("TENURE_LOG", "WARNING").upper(),
+        format="%(asctime)s serve %(process)d %(levelname)s %(message)s",
     )
     served = application.load(settings)
     for text in served.lacking():

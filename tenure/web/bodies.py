@@ -44,6 +44,7 @@ class Bodies:
                     408,
                     f"the body did not come to an end ({self._patience:g} s)",
                     hint="Send it again.",
+                    reason="too_slow",
                     headers=_CLOSE,
                 ) from None
             yield bytes(body)
@@ -57,7 +58,7 @@ class Bodies:
             if len(body) > limit:
                 raise _too_large(limit)
             if self._held > max(self._together, 2 * limit):
-                raise unavailable("too much is being sent at once")
+                raise unavailable("too much is being sent at once", reason="too_much_at_once")
 
 
 def _announced(request: Request, limit: int) -> None:
@@ -72,5 +73,6 @@ def _too_large(limit: int) -> Refusal:
         413,
         f"the body is too large: at most {limit} bytes are taken here",
         hint="Send less, or raise the limit in the server's settings.",
+        reason="too_large",
         headers=_CLOSE,
     )

@@ -33,6 +33,7 @@ from tenure.web.connections import Connections
 from tenure.web.instant import Instant
 from tenure.web.refusals import Refusal, Sayings, not_found, reply, unavailable
 from tenure.web.tally import Tally
+from tenure.web.turned import TurnedAway
 
 T = TypeVar("T")
 
@@ -61,7 +62,9 @@ _TOLD: Mapping[Outcome, tuple[str, str]] = {
     "future": ("the delivery is signed for later than now", "Check the sender's clock."),
 }
 
-_BODY_REASONS = {408: "too_slow", 413: "too_large"}
+_BODY_STATUSES = (408, 413)
+# Who is knocked for where nobody of that name is; the name is a stranger's, and is not repeated.
+_NOBODY = "a source that is not declared"
 
 
 class Hooks:
@@ -76,6 +79,7 @@ class Hooks:
         bodies: Bodies,
         tally: Tally,
         sayings: Sayings,
+        turned_away: TurnedAway,
     ) -> None:
         """``limit``: the longest body in bytes."""
         self._sources = sources
@@ -84,20 +88,23 @@ class Hooks:
         self._bodies = bodies
         self._tally = tally
         self._sayings = sayings
+        self._turned_away = turned_away
         self._instant = Instant(connections)
 
     async def receive(self, request: Request) -> Response:
         """Take one delivery in, or refuse it."""
         source = self._sources.get(request.path_params["source"])
         if source is None:
+            self._turned_away.tell(_NOBODY, "unknown_source", _address(request))
             raise not_found()
         try:
             async with self._bodies.of(request, self._limit) as body:
                 arrival = await self._verified(source, request.scope["headers"], body)
                 return await self._accepted(arrival)
         except Refusal as refusal:
-            if refusal.status in _BODY_REASONS:
-                self._tally.count(source.name, _BODY_REASONS[refusal.status])
+            if refusal.status in _BODY_STATUSES:
+                self._tally.count(source.name, refusal.reason)
+            self._turned_away.tell(source.name, refusal.reason, _address(request))
             raise
 
     async def _verified(self, source: Source, headers: Headers, body: bytes) -> Arrival:
@@ -157,10 +164,12 @@ class Hooks:
             cause = f"{source.name} {verdict.outcome}"
             message = f"{source.name}: no secret can be used ({verdict.outcome}): nothing gets in"
             self._sayings.warn(cause, message)
-            return unavailable("this source cannot verify anything at the moment")
+            told = "this source cannot verify anything at the moment"
+            return unavailable(told, reason=verdict.outcome)
         message, hint = _TOLD[verdict.outcome]
         where = f" ({verdict.where})" if verdict.where else ""
-        return Refusal(401, f"{message}{where}", hint=hint, more={"reason": verdict.outcome})
+        reason = verdict.outcome
+        return Refusal(401, f"{message}{where}", hint=hint, reason=reason, more={"reason": reason})
 
     async def _accepted(self, arrival: Arrival) -> Response:
         accepted = await self._connections.run(
@@ -171,12 +180,18 @@ class Hooks:
                 404,
                 "this source takes no deliveries: it is disabled, or was never declared here",
                 hint="Ask whoever runs it.",
+                reason="disabled",
             )
         self._instant.learn(accepted.at)
         return reply(
             200,
             {"event": accepted.event_id, "outcome": accepted.outcome, "jobs": accepted.jobs},
         )
+
+
+def _address(request: Request) -> str:
+    """Where a request came from, as the socket has it: what headers claim is the sender's."""
+    return request.client.host if request.client else "an unknown address"
 
 
 async def _aside(body: bytes, act: Callable[[], T]) -> T:

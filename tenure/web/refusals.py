@@ -33,11 +33,16 @@ class Refusal(TenureError):
         message: str,
         *,
         hint: str,
+        reason: str = "",
         headers: Mapping[str, str] | None = None,
         more: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep the HTTP status beside message and hint; ``more`` are fields of the answer."""
+        """Keep the HTTP status beside message and hint.
+
+        ``reason``: the word for it in the door's log; ``more`` are fields of the answer.
+        """
         super().__init__(message, hint=hint)
+        self.reason = reason
         self.status = status
         self.headers = headers
         self.more = more or {}
@@ -48,12 +53,13 @@ def not_found() -> Refusal:
     return Refusal(404, "nothing is here", hint="Check the address.")
 
 
-def unavailable(message: str) -> Refusal:
+def unavailable(message: str, *, reason: str = "") -> Refusal:
     """What was sent may be sent again as it is, after a few seconds."""
     return Refusal(
         503,
         message,
         hint="Send it again in a few seconds.",
+        reason=reason,
         headers={"retry-after": str(RETRY_AFTER)},
     )
 

@@ -32,6 +32,7 @@ from tenure.web.jobs import Jobs
 from tenure.web.listening import Server, address_of, bind
 from tenure.web.refusals import Refusals, Sayings, reply
 from tenure.web.tally import Tally
+from tenure.web.turned import TurnedAway
 
 _ACTOR = "serve"
 
@@ -43,6 +44,7 @@ def asgi(app: Tenure, *, database_url: str, settings: Settings) -> Starlette:
     """
     connections = Connections(database_url, pooled=settings.pooled)
     sayings, bodies, tally = Sayings(), Bodies(), Tally(connections)
+    turned_away = TurnedAway()
     hooks = Hooks(
         app.sources,
         connections,
@@ -50,6 +52,7 @@ def asgi(app: Tenure, *, database_url: str, settings: Settings) -> Starlette:
         bodies=bodies,
         tally=tally,
         sayings=sayings,
+        turned_away=turned_away,
     )
     bearers = Bearers(connections)
     controls = Controls(connections, bearers=bearers, bodies=bodies)
@@ -64,6 +67,7 @@ def asgi(app: Tenure, *, database_url: str, settings: Settings) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
+        turned_away.close()
         await tally.close()
         connections.close()
 
