@@ -83,7 +83,7 @@ def list_(*, as_json: bool) -> None:
     if rows:
         output.table(("id", "owner", "scopes", "usable", "ends", "last used"), rows)
     else:
-        output.notice("no token was made yet: tenure token create --owner NAME --scope SCOPE")
+        output.notice("no token was made yet: tenure token create --owner NAME --scope read")
 
 
 @token.command()

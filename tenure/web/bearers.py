@@ -38,7 +38,7 @@ class Bearers:
             raise Refusal(
                 403,
                 f"the token lacks the scope ({scope})",
-                hint=f"Use a token that has it: tenure token create --scope {scope}.",
+                hint=f"Use a token that has it: tenure token create --owner NAME --scope {scope}",
                 headers={
                     "www-authenticate": f'{_CHALLENGE}, error="insufficient_scope", scope="{scope}"'
                 },

@@ -35,6 +35,7 @@ from tenure.web.tally import Tally
 from tenure.web.turned import TurnedAway
 
 _ACTOR = "serve"
+_FIRST = "tenure token create --owner me --scope enqueue --scope read"
 
 
 def asgi(app: Tenure, *, database_url: str, settings: Settings) -> Starlette:
@@ -146,7 +147,7 @@ def _credential(database: Database, *, first_token: bool) -> Minted | None:
     if not first_token:
         raise ConfigurationError(
             "no token opens this server: nothing listens without a credential",
-            hint="Make one with `tenure token create`, or let the server make its first one.",
+            hint=f"Start it with --first-token, or make one: {_FIRST}",
         )
     return tokens.create(database, owner="first", scopes=SCOPES, by=_ACTOR, origin="server")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -140,4 +141,21 @@ def test_a_server_without_a_token_does_not_listen(started: Callable[..., Service
     server = started("serve", "--port", "0")
     assert server.popen.wait(_DEADLINE) == 78
     assert server.popen.stderr is not None
-    assert server.popen.stderr.read().startswith(b"error: no token opens this server")
+    assert b"\nerror: no token opens this server" in server.popen.stderr.read()
+
+
+def test_the_first_token_is_made_by_the_command_that_is_told(
+    started: Callable[..., Service], tenure: Run
+) -> None:
+    """The hint, pasted as it stands, makes a token, and the server listens."""
+    server = started("serve", "--port", "0")
+    server.popen.wait(_DEADLINE)
+    assert server.popen.stderr is not None
+    hint = server.popen.stderr.read().decode().splitlines()[-1]
+    command = shlex.split(hint.partition("make one: ")[2])
+    assert command[0] == "tenure"
+    made = tenure(*command[1:])
+    assert (made.exit_code, made.stdout[:4]) == (0, "tnr_")
+    server = started("serve", "--port", "0")
+    server.hear("listening on ")
+    assert server.stop() == 0
