@@ -1,7 +1,7 @@
 """``tenure enqueue``: a job by hand, as any SQL caller makes one.
 
-Promises: the input is one JSON value, checked before anything is sent; a key that is taken answers
-with the job that holds it.
+Promises: the input is one JSON value, and one that its automation as it was declared may take; a
+key that is taken answers with the job that holds it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from tenure.base.errors import NothingMatched, UnknownName
 from tenure.cli import database, options, output
-from tenure.store import jobs
+from tenure.store import automations, jobs
 
 
 @click.command()
@@ -55,6 +55,7 @@ def enqueue(
             priority=priority,
             tags=tags or None,
         )
+        automations.check_input(opened, automation, text)
         try:
             enqueued = jobs.enqueue(opened, msgspec.structs.replace(wanted, by=by))
         except UnknownName as error:

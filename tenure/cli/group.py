@@ -109,6 +109,7 @@ def exit_code(error: TenureError) -> int:
 _CODES = {
     "NotYet": 3,
     "Refused": 4,
+    "InvalidInput": 4,
     "NothingMatched": 5,
     "ConfigurationError": 78,
     "SchemaMismatch": 78,

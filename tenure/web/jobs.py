@@ -30,7 +30,7 @@ from tenure.base.errors import (
 )
 from tenure.base.limits import LEAST, LONGEST, TAG_LIMIT
 from tenure.base.text import storable
-from tenure.store import jobs, states
+from tenure.store import automations, jobs, states
 from tenure.store.jobs import Wanted
 from tenure.store.states import Standing
 from tenure.web.bearers import Bearers
@@ -123,7 +123,7 @@ class Jobs:
         return reply(200, _told(standing))
 
     async def _input(self, order: _Order) -> str:
-        """The input as JSON text that its automation accepts, where it is known here."""
+        """The input as JSON text that its automation accepts, by its type or what was declared."""
         raw = bytes(order.input)
         if len(raw) > self._limit:
             raise Refusal(
@@ -140,6 +140,11 @@ class Jobs:
             json.decode(text)
             if automation is not None:
                 await asyncio.to_thread(automation.decode, text, None)
+            else:
+                await self._connections.run(
+                    lambda database: automations.check_input(database, order.automation, text),
+                    repeatable=True,
+                )
         except InvalidInput as error:
             raise _unfit(error, text) from None
         except UnicodeError:

@@ -9,11 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tenure.base.model import HandBack
-from tenure.store import events
+from tenure.base.model import Declared, HandBack
+from tenure.store import automations, events
 from tenure.store.explain import Sentence
 from tests.cli.conftest import Row, Run, shell, told
 from tests.store.scene import Scene
+
+_SCHEMA = (
+    '{"type": "object", "required": ["name", "amount"], "properties": '
+    '{"name": {"type": "string"}, "amount": {"type": "number"}}}'
+)
 
 
 class Explained(msgspec.Struct):
@@ -181,3 +186,21 @@ def test_the_command_itself_prints_json_alone(database_url: str, scene: Scene) -
     assert (done.returncode, done.stderr) == (0, "")
     assert f'"id": "{job.id}"' in done.stdout
     assert '"why": "sleep"' in done.stdout
+
+
+def test_an_input_that_does_not_fit_is_refused_by_what_was_declared(
+    tenure: Run, scene: Scene
+) -> None:
+    """Without the code at hand the declared schema decides, and no job is made."""
+    declared = Declared(name="lead", version="v2", lane="free", input_schema=_SCHEMA)
+    automations.declare(scene.database, declared, by="test")
+    done = tenure("enqueue", "lead", '{"name": "ann", "amount": "a lot"}')
+    assert (done.exit_code, done.stdout) == (4, "")
+    error, hint = done.stderr.splitlines()
+    assert error == (
+        "error: the input does not fit (Expected number, got string - at `$.amount`, value 'a lot')"
+    )
+    assert hint == "Compare the value at that path with the automation's declared type."
+    assert tenure("enqueue", "lead", "{}").exit_code == 4
+    assert scene.database.execute("select 1 from tenure.jobs") == []
+    assert tenure("enqueue", "lead", '{"name": "ann", "amount": 1}').exit_code == 0

@@ -10,8 +10,9 @@ import httpx2
 import psycopg
 import pytest
 
+from tenure.base.model import Declared
 from tenure.base.tokens import SCOPES
-from tenure.store import tokens
+from tenure.store import automations, tokens
 from tenure.store.database import Database
 from tests.conftest import Clock
 from tests.web.doors import Running, cut, outage
@@ -296,3 +297,21 @@ def test_health_is_told_to_anybody_and_tells_nothing_else(running: Running) -> N
     answer = running.client.get("/healthz")
     assert (answer.status_code, answer.json()) == (200, {"ok": True})
     assert "server" not in answer.headers
+
+
+def test_an_input_of_an_automation_of_other_code_is_held_against_what_was_declared(
+    running: Running, database: Database, token: str
+) -> None:
+    """Where the server does not have the type, the schema that its worker declared decides."""
+    declared = Declared(
+        name="elsewhere",
+        version="v1",
+        lane="free",
+        input_schema='{"type": "object", "properties": {"a": {"type": "array"}}}',
+    )
+    automations.declare(database, declared, by="test")
+    wrong = order(running, token, {"automation": "elsewhere", "input": {"a": 5}})
+    assert wrong.status_code == 422
+    assert (wrong.json()["path"], wrong.json()["value"]) == ("$.a", "5")
+    assert order(running, token, {"automation": "elsewhere"}).status_code == 201
+    assert jobs(database) == 1
