@@ -85,15 +85,24 @@ def statement(name: str) -> LiteralString:
 class Database:
     """One connection to one database, opened when first used and again after it was lost."""
 
-    def __init__(self, url: str, *, name: str = "tenure", pooled: bool | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        name: str = "tenure",
+        pooled: bool | None = None,
+        begin: str | None = None,
+    ) -> None:
         """Keep the address; nothing is opened yet.
 
-        ``pooled``: a transaction pooler is between; None: see when connected.
+        ``pooled``: a transaction pooler is between; None: see when connected.  ``begin``: the
+        statement a session begins with, where it has one of its own.
         """
         self.url = url
         self._name = name
         self._given = pooled
         self._pooled = bool(pooled)
+        self._begin = begin
         self._conn: psycopg.Connection[DictRow] | None = None
         self._warnings: list[str] = []
 
@@ -107,6 +116,9 @@ class Database:
         if self._conn is None or self._conn.closed:
             self._conn, self._pooled = connect(self.url, name=self._name, pooled=self._given)
             self._conn.add_notice_handler(self._notice)
+            if self._begin is not None and not self._pooled:
+                with translated():
+                    self._conn.execute(statement(self._begin))
         return self._conn
 
     def _notice(self, diagnostic: psycopg.errors.Diagnostic) -> None:

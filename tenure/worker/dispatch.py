@@ -2,7 +2,8 @@
 
 A thread with a connection of its own.  Promises: it claims only what this process knows and has
 room for; a lane with a million jobs takes no more than its turn; an empty strand is asked no more
-often than it can have filled; an outage is waited out.
+often than it can have filled; with nothing to do it is woken by whoever makes work, and looks by
+itself once a poll, which is all that is needed; an outage is waited out.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import msgspec
 from tenure.base import clock
 from tenure.base.errors import DatabaseUnavailable
 from tenure.base.model import Claimed, Job, Kind, Remembered, Strand
-from tenure.store import claims, memory
+from tenure.store import claims, memory, workers
 from tenure.store.database import Busy, Database, Unknown
+from tenure.worker.bell import Bell
 
 log = logging.getLogger("tenure.worker")
 
@@ -29,6 +31,10 @@ BATCH = 100
 _LIST_SECONDS = 0.05
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
+# After work, the next often comes soon: it looks again after so long, then ever more rarely, and
+# rests when there was none for longer.
+_SOON = 0.02
+_REST_AFTER = 0.3
 
 
 class Duty(msgspec.Struct, frozen=True):
@@ -71,7 +77,9 @@ class Dispatch:
         self._after = 0
         self._strands: list[Strand] = []
         self._listed = float("-inf")
-        self._wake = threading.Event()
+        self._bell = Bell()
+        self._worked = float("-inf")
+        self._idle = False
         self._stopped = threading.Event()
         self.idle_since = clock.now()
         self._thread = threading.Thread(target=self._work, name="tenure-claim", daemon=True)
@@ -79,7 +87,7 @@ class Dispatch:
 
     def wake(self) -> None:
         """There is room again, or something to claim."""
-        self._wake.set()
+        self._bell.ring()
 
     def stop(self) -> None:
         """Claim nothing more; returns when the last claim has been handed over."""
@@ -89,31 +97,52 @@ class Dispatch:
     def halt(self) -> None:
         """Claim nothing more from now on."""
         self._stopped.set()
-        self._wake.set()
+        self._bell.ring()
 
     def _work(self) -> None:
         pause = _FIRST_PAUSE
-        while not self._stopped.is_set():
-            self._wake.clear()
+        while True:
+            self._bell.clear()
+            if self._stopped.is_set():
+                break
             try:
-                short = self._turn()
+                if self._turn():
+                    self._rest()
                 pause = _FIRST_PAUSE
             except Exception as error:  # a worker that claims no more helps nobody
                 expected = isinstance(error, Busy | Unknown | DatabaseUnavailable)
                 log.warning("claiming waits for the database: %s", error, exc_info=not expected)
                 self._database.close()
+                self._idle = False
                 self._stopped.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
-                continue
-            if short:
-                self._wake.wait(self._duty.poll * random.uniform(0.8, 1.2))  # noqa: S311 - jitter, no secret
         self._database.close()
+
+    def _rest(self) -> None:
+        """Nothing can be claimed: wait a moment after work, else until somebody calls."""
+        since = clock.now() - self._worked
+        if since < _REST_AFTER:
+            self._bell.wait(min(max(since, _SOON), self._duty.poll))
+        elif not self._idle and not self._duty.quarantine:
+            # Whoever commits work from here on calls; the next look finds what came before.
+            workers.rest(self._database, self._duty.worker, idle=True)
+            self._idle = True
+        else:
+            poll = self._duty.poll * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, no secret
+            workers.wait(self._database, self._duty.worker, self._bell, poll)
+
+    def _work_on(self) -> None:
+        """There was something to claim, and there may be more soon."""
+        self._worked = clock.now()
+        if self._idle:
+            workers.rest(self._database, self._duty.worker, idle=False)
+            self._idle = False
 
     def _turn(self) -> bool:
         """Claim once; True where there is nothing more to claim now."""
         room = min(self._room(), BATCH)
         if room <= 0:
-            self._wake.wait(self._duty.poll)
+            self._bell.wait(self._duty.poll)
             return False
         self._list()
         if not self._strands:
@@ -136,6 +165,8 @@ class Dispatch:
         self._hand_over(claimed)
         if claimed.expired:
             claims.expire(self._database, claimed.expired)
+        if claimed.rows:
+            self._work_on()
         full = claimed.rows >= sum(quotas.values())
         if not full:
             self._listed = float("-inf")

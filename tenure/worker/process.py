@@ -128,7 +128,11 @@ class Process:
             aside=self._aside,
         )
         self._dispatch = Dispatch(
-            self._duty, self._database("claim"), self._room, self._start, self._aside
+            self._duty,
+            workers.listening(self._url, name="tenure claim", pooled=self._pooled),
+            self._room,
+            self._start,
+            self._aside,
         )
         duties = None
         if self._duty.kind != "quarantine":

@@ -104,6 +104,7 @@ create function tenure.make_job(
         end if;
         insert into tenure.dues (strand, due)
         select s.id, v_due from tenure.strands as s where s.id = v_stands and v_due < s.next_at;
+        perform tenure.wake(p_automation.name, v_mode = 'live', v_due);
         return p_id;
     end
     $$;

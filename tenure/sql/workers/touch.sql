@@ -6,6 +6,7 @@
 -- Zero rows: its record was removed; it arrives anew.
 update tenure.workers as w
    set last_seen = tenure.clock(),
+       idle = w.idle and not %(stopped)s,
        stopped_at = case when %(stopped)s then tenure.clock() end
  where w.id = %(id)s
 returning tenure.clock() as at
