@@ -6,7 +6,6 @@ opened until it is needed; a name is declared once; what listens to an unknown s
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -22,16 +21,12 @@ from tenure.base.defaults import Settings
 from tenure.base.durations import Length
 from tenure.base.entries import KeyRule
 from tenure.base.errors import (
-    CallForbidden,
     ConfigurationError,
-    InvalidInput,
     UnknownName,
 )
 from tenure.base.secrets import SecretRef
-from tenure.flow import automation as automations
-from tenure.flow import guard
+from tenure.flow import enqueue
 from tenure.flow import provider as providers
-from tenure.flow import run as runs
 from tenure.flow import source as sources
 from tenure.flow.carriers import Auth
 from tenure.flow.context import Context
@@ -39,10 +34,7 @@ from tenure.flow.provider import Allowance, Provider
 from tenure.flow.schedule import Schedule
 from tenure.flow.source import Source
 from tenure.flow.sync import SyncContext
-from tenure.store import jobs
-from tenure.store.callers import AsyncConn, Conn
 from tenure.store.database import Database
-from tenure.store.jobs import Enqueued, Wanted
 
 I = TypeVar("I")  # noqa: E741  the input's type
 O = TypeVar("O")  # noqa: E741  the result's type
@@ -51,98 +43,8 @@ Hook = TypeVar("Hook", bound=Callable[[], object])
 Listens = Source | Schedule | str | Sequence[Source | Schedule | str]
 
 
-class Automation(automations.Automation[I, O], Generic[I, O]):
+class Automation(enqueue.Automation[I, O], Generic[I, O]):
     """A declared automation of an application: callable as written, and enqueued."""
-
-    app: Tenure
-
-    def enqueue(
-        self,
-        input: I,
-        *,
-        conn: Conn | None = None,
-        key: str | None = None,
-        at: datetime | None = None,
-        delay: Length | None = None,
-        expires: datetime | Length | None = None,
-        priority: int | None = None,
-        tags: Iterable[str] | None = None,
-    ) -> Enqueued:
-        """Make a job: in the caller's transaction where ``conn`` is given, else in its own.
-
-        ``conn``: a connection, cursor or session of psycopg or SQLAlchemy, a connection of
-        psycopg2, or Django's; the job exists when its transaction commits.
-        ``key``: at most one unfinished job of this automation has it; the answer tells which.
-        Under REPEATABLE READ and above, a key that a rival took meanwhile is the driver's own
-        serialisation failure: run the transaction again.
-        It may run from ``at``, or ``delay`` from now; it is cancelled where nobody has claimed it
-        by ``expires``, a moment or a time after it was due.  ``priority`` (0 first, to 9) and
-        ``tags`` replace the automation's own.  Raises ``InvalidInput`` where the input does not
-        fit, ``UnknownName`` where nobody has declared the automation in this database.
-        """
-        wanted = self._wanted(
-            input, key=key, at=at, delay=delay, expires=expires, priority=priority, tags=tags
-        )
-        if conn is not None:
-            return jobs.enqueue_within(conn, wanted)
-        return self.app.with_database(lambda database: jobs.enqueue(database, wanted))
-
-    async def aenqueue(
-        self,
-        input: I,
-        *,
-        conn: AsyncConn | None = None,
-        key: str | None = None,
-        at: datetime | None = None,
-        delay: Length | None = None,
-        expires: datetime | Length | None = None,
-        priority: int | None = None,
-        tags: Iterable[str] | None = None,
-    ) -> Enqueued:
-        """As ``enqueue``, awaitable; ``conn`` is an async one of psycopg, SQLAlchemy or asyncpg."""
-        wanted = self._wanted(
-            input, key=key, at=at, delay=delay, expires=expires, priority=priority, tags=tags
-        )
-        if conn is not None:
-            return await jobs.aenqueue_within(conn, wanted)
-        return await asyncio.to_thread(
-            self.app.with_database, lambda database: jobs.enqueue(database, wanted)
-        )
-
-    def _wanted(
-        self,
-        input: I,
-        *,
-        key: str | None,
-        at: datetime | None,
-        delay: Length | None,
-        expires: datetime | Length | None,
-        priority: int | None,
-        tags: Iterable[str] | None,
-    ) -> Wanted:
-        running = runs.current.get()
-        if guard.refusing() or (running is not None and running.job.mode != "live"):
-            raise CallForbidden(
-                f"a job of {self.name} was to be made by a job that is not live: nothing was made",
-                hint="Dry-run and shadow change nothing; make it after the promotion.",
-            )
-        text = self.encode(input)
-        most = self.app.settings.input_limit
-        if len(text.encode()) > most:
-            raise InvalidInput(
-                f"the input has {len(text.encode())} bytes, and {most} are taken",
-                hint="Store it elsewhere and pass its address, or raise input_limit.",
-            )
-        return jobs.wanted(
-            self.name,
-            text,
-            key=key,
-            at=at,
-            delay=delay,
-            expires=expires,
-            priority=priority,
-            tags=tags,
-        )
 
 
 class Declaring(Protocol):

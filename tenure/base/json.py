@@ -31,6 +31,11 @@ def _foreign(value: object) -> object:
     raise TypeError(type(value).__name__)
 
 
+def plain(value: object) -> object:
+    """The value as dicts, lists, texts and numbers, the odd ones too, as ``encode`` reads it."""
+    return cast("object", msgspec.to_builtins(value, enc_hook=_foreign, str_keys=True))
+
+
 def encode(value: object) -> bytes:
     """The value as JSON text; raises ``Unserialisable`` naming the type JSON has no form for."""
     try:
@@ -46,8 +51,8 @@ def encode(value: object) -> bytes:
 
 def _escaped(value: object) -> bytes:
     """The slow way for text with lone surrogates, which only escapes can carry."""
-    plain = msgspec.to_builtins(value, enc_hook=_foreign, str_keys=True)
-    return stdlib.dumps(_finite(plain), ensure_ascii=True, separators=(",", ":")).encode()
+    finite = _finite(plain(value))
+    return stdlib.dumps(finite, ensure_ascii=True, separators=(",", ":")).encode()
 
 
 def _finite(value: object) -> object:

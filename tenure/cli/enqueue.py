@@ -11,6 +11,7 @@ from datetime import datetime
 import click
 import msgspec
 
+from tenure.base import content
 from tenure.base.errors import NothingMatched, UnknownName
 from tenure.cli import database, options, output
 from tenure.store import automations, jobs
@@ -44,6 +45,7 @@ def enqueue(
 ) -> None:
     """Make a job of an automation from JSON, from @FILE, or from - for standard input."""
     text = options.json_text(input, what="input")
+    content.check(text)
     by = f"cli:{options.named(actor)}"
     with database.opened() as opened:
         wanted = jobs.wanted(

@@ -11,10 +11,10 @@ import typing
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, TypeVar, cast, overload
 
-from tenure.base import json, leases, limits
+from tenure.base import content, json, leases, limits
 from tenure.base.backoff import Backoff
 from tenure.base.durations import Length
-from tenure.base.errors import ConfigurationError
+from tenure.base.errors import ConfigurationError, InvalidInput
 from tenure.base.model import Declared, Event
 from tenure.flow import inputs, version
 from tenure.flow.context import Context
@@ -84,11 +84,28 @@ class Automation(Generic[I, O]):
         """The function as written."""
         return self.fn(*args, **kwargs)
 
-    def encode(self, value: I) -> str:
-        """An input as JSON text, checked against the declared type; raises ``InvalidInput``."""
-        text = json.encode(value)
-        inputs.decode(text, self.input_type)
-        return text.decode()
+    def encode(self, value: I, limit: int | None = None) -> str:
+        """An input as JSON text, checked against the declared type; raises ``InvalidInput``.
+
+        ``limit``: the longest that is taken, in bytes.
+        """
+        raw = content.encode(value)
+        if limit is not None:
+            content.check_size(raw, limit)
+        inputs.decode(raw, self.input_type)
+        return raw.decode()
+
+    def encode_all(self, values: Iterable[I], limit: int) -> list[str]:
+        """Each input as ``encode`` has it; an error says which of them it is, counted from 0."""
+        texts: list[str] = []
+        for value in values:
+            try:
+                texts.append(self.encode(value, limit))
+            except InvalidInput as error:
+                raise InvalidInput(
+                    f"input {len(texts)}: {error.message}: nothing was made", hint=error.hint
+                ) from error
+        return texts
 
     def decode(self, text: str | None, event: Event | None) -> I:
         """A job's input, from its event's bytes or its own text; raises ``InvalidInput``."""

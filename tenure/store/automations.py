@@ -9,14 +9,23 @@ from __future__ import annotations
 import msgspec
 
 from tenure.base import schema
+from tenure.base.defaults import Settings
 from tenure.base.model import Declared
 from tenure.store.database import Database
 
+_INPUT_LIMIT = Settings().input_limit
 
-def declare(database: Database, declared: Declared, *, by: str) -> str:
-    """Write a declaration, open its lane, and tell the automation's stage."""
+
+def declare(
+    database: Database, declared: Declared, *, by: str, input_limit: int = _INPUT_LIMIT
+) -> str:
+    """Write a declaration, open its lane, and tell the automation's stage.
+
+    ``input_limit``: the longest input, in bytes, that callers in SQL may give.
+    """
     values = msgspec.structs.asdict(declared)
     values |= {"listens": list(declared.listens), "tags": list(declared.tags), "by": by}
+    values |= {"input_limit": input_limit}
     rows = database.run("automations/declare", values)
     return str(rows[0]["stage"])
 

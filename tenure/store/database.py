@@ -25,6 +25,7 @@ from tenure.base.errors import (
     ConfigurationError,
     DatabaseError,
     DatabaseUnavailable,
+    InvalidInput,
     NothingMatched,
     NotYet,
     Refused,
@@ -61,6 +62,7 @@ _CAUSES: dict[str, type[TenureError]] = {
     "TN002": Refused,
     "TN003": NothingMatched,
     "TN004": NotYet,
+    "TN005": InvalidInput,
 }
 
 

@@ -6,22 +6,28 @@ transaction decides whether the job exists; an unknown automation is said so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import TypedDict
 from uuid import UUID
 
 import msgspec
 
-from tenure.base import limits
+from tenure.base import json, limits
 from tenure.base.durations import Length
 from tenure.base.errors import ConfigurationError, InvalidInput, Refused
 from tenure.base.limits import LEAST, LONGEST
+from tenure.base.text import storable
 from tenure.store import callers
 from tenure.store.callers import AsyncConn, Conn, Values
 from tenure.store.database import Database
 
 # What an index can hold with room to spare.
 KEY_LIMIT = 512
+# What one statement carries: beyond, a batch goes in parts, of one transaction.
+_PART_JOBS = 10_000
+_PART_BYTES = 16_000_000
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -50,6 +56,17 @@ class Wanted(msgspec.Struct, frozen=True):
     tags: list[str] | None = None
 
 
+class Terms(TypedDict, total=False):
+    """What may be said of a job beside its input."""
+
+    key: str | None
+    at: datetime | None
+    delay: Length | None
+    expires: datetime | Length | None
+    priority: int | None
+    tags: Iterable[str] | None
+
+
 def wanted(
     automation: str,
     input: str,
@@ -62,11 +79,8 @@ def wanted(
     tags: Iterable[str] | None = None,
 ) -> Wanted:
     """A job to be made, as code asks for it; raises ``InvalidInput`` or ``ConfigurationError``."""
-    if key is not None and len(key) > KEY_LIMIT:
-        raise InvalidInput(
-            f"the unique key has {len(key)} characters, and {KEY_LIMIT} are kept",
-            hint="Give a digest of it.",
-        )
+    if key is not None:
+        check_key(key)
     if at is not None and delay is not None:
         raise ConfigurationError(
             f"a time ({at.isoformat()}) and a delay ({delay}) were given: a job is due once",
@@ -89,6 +103,49 @@ def wanted(
     return msgspec.structs.replace(order, expires_after=after)
 
 
+def check_key(key: str) -> None:
+    """Raise ``InvalidInput`` for a unique key that cannot be kept."""
+    if len(key) > KEY_LIMIT:
+        raise InvalidInput(
+            f"the unique key has {len(key)} characters, and {KEY_LIMIT} are kept",
+            hint="Give a digest of it.",
+        )
+    if storable(key, 4 * KEY_LIMIT) != key:
+        raise InvalidInput(
+            f"the unique key {key!r:.80} holds what is no character: it cannot be kept",
+            hint="Give a digest of it.",
+        )
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Many jobs to be made, alike but for inputs and keys, in as few parts as can be sent."""
+
+    parts: list[Wanted]
+
+
+def batch(alike: Wanted, inputs: Sequence[str], keys: Iterable[str | None] | None) -> Batch:
+    """A batch of jobs; ``alike`` says what is the same for all.  Raises ``InvalidInput``."""
+    named = None if keys is None else list(keys)
+    if named is not None and len(named) != len(inputs):
+        raise InvalidInput(
+            f"there are {len(named)} keys for {len(inputs)} inputs: which has none?",
+            hint="Give as many keys as inputs, None for none.",
+        )
+    for key in filter(None, named or ()):
+        check_key(key)
+    parts: list[Wanted] = []
+    begin = size = 0
+    for end, text in enumerate([*inputs, ""]):
+        if end == len(inputs) or end - begin == _PART_JOBS or size + len(text) > _PART_BYTES:
+            if begin < end:
+                shown = named and json.encode(named[begin:end]).decode()
+                joined = f"[{','.join(inputs[begin:end])}]"
+                parts.append(msgspec.structs.replace(alike, input=joined, key=shown))
+            begin, size = end, 0
+        size += len(text)
+    return Batch(parts)
+
+
 def enqueue(database: Database, wanted: Wanted) -> Enqueued:
     """Make a job in a transaction of its own."""
     row = database.run("jobs/enqueue", _values(wanted))[0]
@@ -105,6 +162,34 @@ async def aenqueue_within(conn: AsyncConn, wanted: Wanted) -> Enqueued:
     """Make a job in the caller's transaction: it exists when that commits."""
     [(job_id, created)] = await callers.arun(conn, "jobs/enqueue", _values(wanted))
     return Enqueued(UUID(str(job_id)), bool(created))
+
+
+def enqueue_many(database: Database, batch: Batch) -> list[Enqueued]:
+    """Make a job for each input, all or none, in a transaction of its own."""
+    with database.transaction() if len(batch.parts) > 1 else contextlib.nullcontext():
+        return [
+            Enqueued(UUID(row["job_id"]), row["created"])
+            for part in batch.parts
+            for row in database.run("jobs/enqueue_many", _values(part))
+        ]
+
+
+def enqueue_many_within(conn: Conn, batch: Batch) -> list[Enqueued]:
+    """Make a job for each input in the caller's transaction."""
+    return [
+        Enqueued(UUID(str(job_id)), bool(created))
+        for part in batch.parts
+        for job_id, created in callers.run(conn, "jobs/enqueue_many", _values(part))
+    ]
+
+
+async def aenqueue_many_within(conn: AsyncConn, batch: Batch) -> list[Enqueued]:
+    """Make a job for each input in the caller's transaction."""
+    return [
+        Enqueued(UUID(str(job_id)), bool(created))
+        for part in batch.parts
+        for job_id, created in await callers.arun(conn, "jobs/enqueue_many", _values(part))
+    ]
 
 
 def _values(wanted: Wanted) -> Values:

@@ -19,7 +19,7 @@ from tenure.base.errors import SchemaMismatch
 from tenure.store.database import Database, first_line
 
 # What this code needs: the newest migration it was written against.
-CODE_VERSION = 22
+CODE_VERSION = 23
 OLDEST_SERVER = 150000
 
 _SERVES = re.compile(r"^-- serves code from: (\d+)$", re.MULTILINE)

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.app import Automation
-from tenure.base import json, limits
+from tenure.base import content, json, limits
 from tenure.base.errors import (
     ConfigurationError,
     InvalidInput,
@@ -102,7 +102,7 @@ class Jobs:
             enqueued = await self._connections.run(
                 lambda database: jobs.enqueue(database, wanted), repeatable=key is not None
             )
-        except Refused as error:
+        except (Refused, InvalidInput) as error:
             raise Refusal(422, error.message, hint=error.hint) from None
         except UnknownName:
             raise self._unknown(order.automation) from None
@@ -137,7 +137,7 @@ class Jobs:
         automation = self._automations.get(order.automation)
         try:
             # Also what is not known here must be such that any reader can take it apart.
-            json.decode(text)
+            content.check(text)
             if automation is not None:
                 await asyncio.to_thread(automation.decode, text, None)
             else:

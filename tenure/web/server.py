@@ -131,8 +131,9 @@ def serve(
 
 def declare(app: Tenure, database: Database, *, by: str = _ACTOR) -> None:
     """Write what the application declares, for the door and for SQL callers."""
+    limit = app.settings.input_limit
     for automation in app.automations.values():
-        automations.declare(database, automation.declared, by=by)
+        automations.declare(database, automation.declared, by=by, input_limit=limit)
     for source in app.sources.values():
         declared = DeclaredSource(source.name, source.scheme.name, source.secrets, source.event_key)
         sources.declare(database, declared, by=by)

@@ -148,8 +148,9 @@ class Process:
 
     def _arrive(self) -> None:
         database, by = self._database("arrive"), f"worker:{platform.node()}"
+        limit = self._app.settings.input_limit
         for declared in self._app.automations.values():
-            automations.declare(database, declared.declared, by=by)
+            automations.declare(database, declared.declared, by=by, input_limit=limit)
         # After all that listens to them: no tick finds nobody.
         for schedule in self._app.schedules.values():
             schedules.declare(database, schedule.name, schedule.intent, by=by)

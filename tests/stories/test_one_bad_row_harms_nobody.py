@@ -138,10 +138,7 @@ def test_an_input_that_does_not_fit_fails_with_its_path_and_value(
             "'x'",
         ),
         _enqueued(odd, "by_dataclass", '{"text": "good", "stars": null}'): ("$.stars", "None"),
-        _enqueued(odd, "by_dataclass", '{"text": "\\u0000\\ud800", "stars": []}'): (
-            "$.stars",
-            "[]",
-        ),
+        _enqueued(odd, "by_dataclass", '{"text": "\\ufffe", "stars": []}'): ("$.stars", "[]"),
     }
     with Worker(database_url, _APP):
         odd.until_ended(len(wrong))

@@ -16,6 +16,7 @@ create table tenure.automations (
     timeout double precision,
     expires double precision,
     input_schema json,
+    input_limit integer not null default 1000000,
     replaces text,
     tags text[] not null default '{}',
     first_event uuid,

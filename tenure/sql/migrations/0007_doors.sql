@@ -57,6 +57,44 @@ create function tenure.mode_now(automation text, event uuid) returns text
             (select a.stage from tenure.automations as a where a.name = mode_now.automation), event)
     $$;
 
+-- The strand of an automation's own lane, which is opened where nobody has yet.
+create function tenure.strand_for(p_automation tenure.automations, p_live boolean) returns integer
+    language plpgsql volatile
+    as $$
+    declare
+        v_strand integer := tenure.strand_of(p_automation.name, p_automation.lane, p_live);
+    begin
+        if v_strand is null then
+            perform tenure.open_lane(p_automation.name, p_automation.lane);
+            v_strand := tenure.strand_of(p_automation.name, p_automation.lane, p_live);
+        end if;
+        return v_strand;
+    end
+    $$;
+
+-- When a job that is due at a time expires; raises for times that nobody could mean.
+create function tenure.check_times(
+        p_automation tenure.automations, p_due timestamptz, p_expires timestamptz)
+    returns timestamptz
+    language plpgsql stable
+    as $$
+    declare
+        v_expires constant timestamptz :=
+            coalesce(p_expires, p_due + make_interval(secs => p_automation.expires));
+    begin
+        -- Drivers read no other times: one such row would spoil every listing.
+        if p_due not between timestamptz '1970-01-01' and timestamptz '9999-01-01' then
+            raise exception 'the time % is out of reach: a job cannot be due then', p_due
+                using errcode = 'TN002', hint = 'Give a time between the years 1970 and 9998.';
+        elsif v_expires <= p_due or v_expires >= timestamptz '9999-01-01' then
+            raise exception 'the job would expire at % and be due at %: nobody could claim it',
+                            v_expires, p_due
+                using errcode = 'TN002', hint = 'Let it expire later than it is due.';
+        end if;
+        return v_expires;
+    end
+    $$;
+
 -- One job of one automation.  The strand row is read, never written: an enqueue left uncommitted
 -- holds up nobody else's.  p_stands: the lane in which it first stands, where that is not its own.
 create function tenure.make_job(
@@ -69,25 +107,10 @@ create function tenure.make_job(
     declare
         v_mode constant text := tenure.mode_at(p_automation.stage, p_event);
         v_due constant timestamptz := coalesce(p_at, tenure.clock());
-        v_expires constant timestamptz :=
-            coalesce(p_expires, v_due + make_interval(secs => p_automation.expires));
-        v_strand integer := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
-        v_stands integer;
+        v_expires constant timestamptz := tenure.check_times(p_automation, v_due, p_expires);
+        v_strand constant integer := tenure.strand_for(p_automation, v_mode = 'live');
+        v_stands integer := v_strand;
     begin
-        -- Drivers read no other times: one such row would spoil every listing.
-        if v_due not between timestamptz '1970-01-01' and timestamptz '9999-01-01' then
-            raise exception 'the time % is out of reach: a job cannot be due then', v_due
-                using errcode = 'TN002', hint = 'Give a time between the years 1970 and 9998.';
-        elsif v_expires <= v_due or v_expires >= timestamptz '9999-01-01' then
-            raise exception 'the job would expire at % and be due at %: nobody could claim it',
-                            v_expires, v_due
-                using errcode = 'TN002', hint = 'Let it expire later than it is due.';
-        end if;
-        if v_strand is null then
-            perform tenure.open_lane(p_automation.name, p_automation.lane);
-            v_strand := tenure.strand_of(p_automation.name, p_automation.lane, v_mode = 'live');
-        end if;
-        v_stands := v_strand;
         if p_stands is not null then
             perform tenure.open_lane(p_automation.name, p_stands);
             v_stands := tenure.strand_of(p_automation.name, p_stands, v_mode = 'live');
@@ -130,6 +153,24 @@ create function tenure.due_at(at timestamptz, delay interval) returns timestampt
     end
     $$;
 
+-- What was declared of an automation; an unknown one raises TN001.
+create function tenure.declared(p_automation text) returns tenure.automations
+    language plpgsql stable
+    as $$
+    declare
+        v_automation tenure.automations;
+    begin
+        select a.* into v_automation from tenure.automations as a where a.name = p_automation;
+        if v_automation.name is null then
+            raise exception 'unknown automation (%): no worker or server has declared it',
+                            p_automation
+                using errcode = 'TN001',
+                      hint = 'Start a worker that knows it once, or correct the name.';
+        end if;
+        return v_automation;
+    end
+    $$;
+
 -- Enqueues one job and tells its id and whether this call created it.  An unknown automation raises
 -- TN001.  A key that is taken answers with the job that holds it.  Due at a time, or after a delay;
 -- cancelled where nobody has claimed it by the time it expires, or so long after it was due.
@@ -139,20 +180,16 @@ create function tenure.enqueue(
         created_by text default null, delay interval default null,
         expires timestamptz default null, expires_after interval default null)
     returns table (job_id uuid, created boolean)
-    language plpgsql volatile
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, pg_temp
     as $$
     declare
-        v_automation tenure.automations;
+        v_automation constant tenure.automations := tenure.declared(automation);
         v_id constant uuid := tenure.uuid7();
         v_due constant timestamptz := tenure.due_at(enqueue.at, enqueue.delay);
         v_holder uuid;
     begin
-        select a.* into v_automation from tenure.automations as a where a.name = enqueue.automation;
-        if v_automation.name is null then
-            raise exception 'unknown automation (%): no worker or server has declared it', automation
-                using errcode = 'TN001',
-                      hint = 'Start a worker that knows it once, or correct the name.';
-        end if;
+        perform tenure.check_input(enqueue.input, v_automation.input_limit);
         if enqueue.key is not null then
             for attempt in 1..2 loop
                 insert into tenure.unique_keys as u (automation, key, job_id)
