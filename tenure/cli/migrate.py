@@ -25,6 +25,12 @@ def migrate(*, plan: bool, as_json: bool) -> None:
     """Bring the database's schema up to this code."""
     with database.unchecked(make=not plan, leave=True) as opened:
         found = schema.pending(opened) if plan else schema.migrate(opened)
+        missing = [] if plan else schema.missing_roles(opened)
+    if missing:
+        output.notice(
+            f"not made, as this account makes no roles: {', '.join(missing)}; let one that may"
+            " create them, and run tenure migrate again for their rights"
+        )
     if as_json:
         output.json([_listed(migration) for migration in found])
         return

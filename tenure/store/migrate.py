@@ -19,8 +19,11 @@ from tenure.base.errors import SchemaMismatch
 from tenure.store.database import Database, first_line
 
 # What this code needs: the newest migration it was written against.
-CODE_VERSION = 23
+CODE_VERSION = 24
 OLDEST_SERVER = 150000
+
+# What others are given: to make jobs, to read, to act.
+ROLES = ("tenure_enqueue", "tenure_read", "tenure_operate")
 
 _SERVES = re.compile(r"^-- serves code from: (\d+)$", re.MULTILINE)
 
@@ -77,9 +80,20 @@ def migrate(database: Database) -> list[Migration]:
             database.run("migrate/lock")
             rest = pending(database)
             if not rest:
-                return done
+                break
             _apply(database, rest[0])
         done.append(rest[0])
+    with database.transaction():
+        database.run("migrate/lock")
+        database.run("migrate/roles")
+        database.run("migrate/grants")
+    return done
+
+
+def missing_roles(database: Database) -> list[str]:
+    """The roles that whoever migrated was not allowed to make."""
+    there = {row["role"] for row in database.run("migrate/granted", {"names": list(ROLES)})}
+    return [role for role in ROLES if role not in there]
 
 
 def check(database: Database) -> None:
