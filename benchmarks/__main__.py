@@ -8,12 +8,13 @@ import os
 import sys
 from collections.abc import Callable
 
-from benchmarks import claim, drain, idle, renew
+from benchmarks import claim, drain, enqueue, idle, renew
 from benchmarks.ground import server
 
 MEASURES: dict[str, Callable[[str, argparse.Namespace], dict[str, object]]] = {
     "drain": lambda url, given: drain.measure(url, jobs=given.jobs),
     "claim": lambda url, given: claim.measure(url, rows=given.rows),
+    "enqueue": lambda url, _: enqueue.measure(url),
     "renew": lambda url, _: renew.measure(url),
     "idle": lambda url, _: idle.measure(url),
 }

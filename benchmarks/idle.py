@@ -32,7 +32,7 @@ def measure(url: str, *, jobs: int = 300_000) -> dict[str, object]:
         for automation in app.automations.values():
             automations.declare(own, automation.declared, by="bench")
         own.connect().execute("update tenure.automations set stage = 'live'")
-        worker = _start(own.url)
+        worker = start(own.url)
         try:
             return _measured(own, worker, jobs)
         finally:
@@ -40,7 +40,8 @@ def measure(url: str, *, jobs: int = 300_000) -> dict[str, object]:
             worker.communicate()
 
 
-def _start(url: str) -> subprocess.Popen[str]:
+def start(url: str) -> subprocess.Popen[str]:
+    """A real worker for the application that does nothing."""
     given = {
         "TENURE_DATABASE_URL": url,
         "TENURE_APP": "benchmarks.nothing:app",
