@@ -62,6 +62,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     event_limit: Annotated[_Count, Meta(description="The longest body of an event, in bytes.")] = (
         20_000_000
     )
+    retention_finished: Annotated[
+        _Seconds,
+        Meta(description="How long a job that succeeded or was cancelled is kept, once finished."),
+    ] = 30 * 86_400.0
+    retention_failed: Annotated[
+        _Seconds, Meta(description="How long a failed job is kept, once finished.")
+    ] = 90 * 86_400.0
     host: Annotated[str, Meta(description="The address the web server listens on.")] = "127.0.0.1"
     port: Annotated[
         int, Meta(ge=0, le=65_535, description="The port the web server listens on; 0: a free one.")

@@ -34,7 +34,14 @@ _UNKEPT = ("TENURE_SERVER", "TENURE_READ_URL")
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 _BY_VARIABLE = {setting.environment: setting for setting in SETTINGS}
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(Settings)}
-_POSITIVE = ("lease", "heartbeat", "call_timeout", "poll")
+_POSITIVE = (
+    "lease",
+    "heartbeat",
+    "call_timeout",
+    "poll",
+    "retention_finished",
+    "retention_failed",
+)
 
 
 class Resolved(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ import random
 import threading
 from uuid import UUID
 
+from tenure.base.defaults import Settings
 from tenure.base.errors import DatabaseUnavailable
 from tenure.store import chores
 from tenure.store.database import Busy, Database, Unknown
@@ -25,9 +26,10 @@ _EVERY = 2.5
 class Duties:
     """Looks for duties that are due until it is stopped."""
 
-    def __init__(self, worker: UUID, database: Database) -> None:
+    def __init__(self, worker: UUID, database: Database, settings: Settings) -> None:
         """``worker`` is who does them, in rows."""
         self._worker = worker
+        self._settings = settings
         self._database = database
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._work, name="tenure-duties", daemon=True)
@@ -43,11 +45,14 @@ class Duties:
             wait = _EVERY * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, no secret
             try:
                 wait = ticks.make(self._database, self._worker, wait)
-                while chores.do_one(self._database, self._worker) and not self._stopped.is_set():
-                    pass
+                while self._one() and not self._stopped.is_set():
+                    wait = ticks.make(self._database, self._worker, wait)
             except Exception as error:  # a process without duties would be noticed by nobody
                 expected = isinstance(error, Busy | Unknown | DatabaseUnavailable)
                 log.warning("a duty could not be done: %s", error, exc_info=not expected)
                 self._database.close()
             self._stopped.wait(wait)
         self._database.close()
+
+    def _one(self) -> str | None:
+        return chores.do_one(self._database, self._worker, self._settings)

@@ -136,7 +136,7 @@ class Process:
         )
         duties = None
         if self._duty.kind != "quarantine":
-            duties = Duties(self._duty.worker, self._database("duties"))
+            duties = Duties(self._duty.worker, self._database("duties"), settings)
         ready()
         await self._until_stopped()
         await self._drain(settings.drain)
