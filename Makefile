@@ -9,7 +9,7 @@ BIN   := .venv/bin
 READY := $(BIN)/tenure
 
 .DEFAULT_GOAL := help
-.PHONY: help check twins format test stories pooler demo crash mutants bench lock clean
+.PHONY: help check twins format test stories pooler demo crash outage mutants bench lock clean
 
 help: ## print this list
 	@awk -F ':[^#]*## ' '/^[a-zA-Z.\/]+:[^#]*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ demo: $(READY) ## a tour on an embedded database
 
 crash: $(READY) ## kill everything that can die and count what is lost (ARGS=--short)
 	@$(BIN)/python -m tests.crash $(ARGS)
+
+outage: $(READY) ## take the database away for a while (ARGS="--seconds 45", ARGS=--failover)
+	@$(BIN)/python -m tests.outage $(ARGS)
 
 mutants: $(READY) ## break the code on purpose and see the tests notice (ARGS=--short)
 	@$(BIN)/python -m tests.mutants $(ARGS)

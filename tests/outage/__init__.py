@@ -1,0 +1,1 @@
+"""The database goes away under load, and comes back, or another takes its place."""
