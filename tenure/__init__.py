@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from tenure.flow.context import Context
     from tenure.flow.current import current
     from tenure.flow.http import Http
+    from tenure.flow.probes import (
+        CannotTell,
+        DidNot,
+        Happened,
+        ProbeContext,
+        Sent,
+        SyncProbeContext,
+    )
     from tenure.flow.provider import Provider
     from tenure.flow.schedule import Schedule
     from tenure.flow.signals import Defer, Fail, Hold, Retry
@@ -39,22 +47,28 @@ __all__ = [
     "CallFailed",
     "CallForbidden",
     "CallRefused",
+    "CannotTell",
     "Context",
     "Defer",
+    "DidNot",
     "Enqueued",
     "Event",
     "Fail",
+    "Happened",
     "Header",
     "Hold",
     "Http",
     "KeyRule",
+    "ProbeContext",
     "Provider",
     "Response",
     "Retry",
     "Schedule",
+    "Sent",
     "Source",
     "SyncContext",
     "SyncHttp",
+    "SyncProbeContext",
     "Tenure",
     "TenureError",
     "Tick",
@@ -76,6 +90,14 @@ _ROOMS = {
     "flow.context": ("Context",),
     "flow.current": ("current",),
     "flow.http": ("Http",),
+    "flow.probes": (
+        "CannotTell",
+        "DidNot",
+        "Happened",
+        "ProbeContext",
+        "Sent",
+        "SyncProbeContext",
+    ),
     "flow.provider": ("Provider",),
     "flow.schedule": ("Schedule",),
     "flow.signals": ("Defer", "Fail", "Hold", "Retry"),

@@ -111,16 +111,24 @@ class Tenure:
         auth: Auth | None = None,
         budgets: Sequence[Budget] | None = None,
         keys: KeyRule | Sequence[KeyRule] | None = None,
+        settle: float | None = None,
         allow: Iterable[Allowance] = (),
     ) -> Provider:
         """Declare a provider, by its catalogue entry where there is one.
 
-        ``budgets`` and ``keys`` replace the catalogue's; ``allow`` names what is refused else:
-        ``plain-http``, ``private-address``.
+        ``budgets`` and ``keys`` replace the catalogue's; ``settle``: seconds after which the
+        provider shows what was done (5), for which a probe waits; ``allow`` names what is refused
+        else: ``plain-http``, ``private-address``.
         """
         self._once("provider", name, self.providers)
         declared = providers.declare(
-            name, base_url=base_url, auth=auth, budgets=budgets, keys=keys, allow=allow
+            name,
+            base_url=base_url,
+            auth=auth,
+            budgets=budgets,
+            keys=keys,
+            settle=settle,
+            allow=allow,
         )
         self.providers[name] = declared
         return declared

@@ -243,7 +243,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     ``as_of`` and ``source`` say when and where it was read.  ``unkept`` lists published limits
     that no budget here keeps.  ``safe`` and ``unsafe`` declare operations against their method;
-    the narrower pattern wins, ``unsafe`` among equals.  No ``base_url`` is any host.
+    the narrower pattern wins, ``unsafe`` among equals.  No ``base_url`` is any host.  ``settle``:
+    seconds until whoever asks is shown what was done; a probe waits for so long.
     """
 
     name: str
@@ -260,6 +261,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     safe: tuple[str, ...] = ()
     unsafe: tuple[str, ...] = ()
     unkept: tuple[str, ...] = ()
+    settle: float = 5.0
     examples: tuple[Example, ...] = ()
 
     def __post_init__(self) -> None:
@@ -270,6 +272,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         _check_hosts(self.hosts)
         _check_address(self.base_url, self.hosts)
         _check_patterns(self.safe + self.unsafe)
+        _check_seconds("settle", self.settle)
         names = _names(self.budgets)
         for rule in self.answers:
             if rule.budget is not None and rule.budget not in names:

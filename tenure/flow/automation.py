@@ -11,6 +11,8 @@ import typing
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, TypeVar, cast, overload
 
+import msgspec
+
 from tenure.base import content, json, leases, limits
 from tenure.base.backoff import Backoff
 from tenure.base.durations import Length
@@ -58,9 +60,9 @@ class Automation(Generic[I, O]):
         self.input_type = inputs.declared(fn)
         self.takes_input = len(inspect.signature(fn).parameters) > 1
         schema = inputs.schema(self.input_type)
-        self.declared = Declared(
+        self._declared = Declared(
             name=name,
-            version=version.of(fn, schema),
+            version="",
             label=label,
             listens=listens,
             lane=lane,
@@ -75,6 +77,12 @@ class Automation(Generic[I, O]):
             timeout=self.timeout,
             expires=limits.length(expires, "expiry", least=limits.LEAST, most=limits.LONGEST),
         )
+
+    @property
+    def declared(self) -> Declared:
+        """What code declares, as one row; its version counts probes that were declared later."""
+        of_now = version.of(self.fn, self._declared.input_schema)
+        return msgspec.structs.replace(self._declared, version=of_now)
 
     @overload
     def __call__(self, ctx: Context, /, *args: object, **kwargs: object) -> Awaitable[O]: ...

@@ -18,7 +18,7 @@ from tenure.base.errors import CallForbidden, UnnamedEffect
 from tenure.base.http import Request
 from tenure.base.model import Policy
 from tenure.flow import places
-from tenure.flow.provider import Provider
+from tenure.flow.provider import Probe, Provider
 
 Params = Mapping[str, object] | Sequence[tuple[str, object]]
 Headers = Mapping[str, str] | Sequence[tuple[str, str]]
@@ -40,6 +40,7 @@ class Call(msgspec.Struct, frozen=True):
     safe: bool
     policy: Policy
     rule: KeyRule | None
+    probe: Probe | None
     timeout: float
     accept: frozenset[int]
 
@@ -104,14 +105,16 @@ def build(
     request = Request(method, url, tuple(named), octets)
     if not is_safe:
         places.check(request, rule)
+    probe = None if is_safe else provider.probe_of(method, path)
     return Call(
         provider=provider,
         request=request,
         operation=f"{method} {operation}" if operation else patterns.operation(method, path),
         path=path,
         safe=is_safe,
-        policy="safe" if is_safe else "resend" if rule else "hold",
+        policy="safe" if is_safe else "probe" if probe else "resend" if rule else "hold",
         rule=rule,
+        probe=probe,
         timeout=timeout,
         accept=frozenset(accept),
     )

@@ -161,6 +161,24 @@ class Course:
         if not current:
             raise Waiting(Suspension("lost"))
 
+    async def tell(self, sent: Send, state: CallState, response: Response | None, why: str) -> None:
+        """Record what a probe found of a send; unwinds where the claim is over."""
+        outcome = Outcome(
+            job=self.run.job.id,
+            fence=self.run.job.fence,
+            send_id=sent.send_id,
+            step=sent.step,
+            send=sent.send,
+            state=state,
+            status=response.status if response else None,
+            answer_headers=self._headers(response.headers) if response else None,
+            answer=self._hidden.hide(response.body) if response else None,
+            why=why,
+            told_by="probe",
+        )
+        if not await self.run.desk.outcome(outcome):
+            raise Waiting(Suspension("lost"))
+
     def _headers(self, headers: tuple[tuple[str, str], ...]) -> str:
         return msgspec.json.encode(redact.headers(headers, self._hidden)).decode()
 

@@ -92,11 +92,17 @@ async def _may_repeat(course: Course, sent: Send) -> None:
     """Return where a repeat is absorbed; wait for an open send; hold the rest."""
     elapsed = clock.now() - course.run.memory.loaded
     rule, provider = course.call.rule, sent.provider
-    if sent.status is None and sent.wait > elapsed:
-        delay = sent.wait - elapsed
+    prober = course.run.prober if course.call.probe and sent.state != "refused" else None
+    # A probe is asked once nothing of the send can arrive any more, and what arrived can be seen.
+    wait = sent.wait + course.call.provider.entry.settle if prober else sent.wait
+    if (prober or sent.status is None) and wait > elapsed:
+        delay = wait - elapsed
         waits: dict[str, object] = {"why": "in doubt", "step": sent.step, "provider": provider}
         await course.run.wait(delay, Suspension("wait", delay=delay, waits=waits))
         raise Stale  # somebody may have testified meanwhile
+    if prober:
+        await prober(course, sent)
+        raise Stale  # what it told is on record
     if sent.stored:
         raise Waiting(course.held(sent, f"{provider} keeps its answer under that key"))
     if sent.policy != "resend" or rule is None:

@@ -13,7 +13,7 @@ import msgspec
 
 from tenure.base.http import Response
 from tenure.flow import outbound
-from tenure.flow.call import Body, Headers, Params, build
+from tenure.flow.call import Body, Call, Headers, Params, build
 from tenure.flow.outbound import Carriers
 from tenure.flow.provider import Provider
 from tenure.flow.run import Run
@@ -148,6 +148,11 @@ class Http:
             timeout=self._timeout if timeout is None else timeout,
             accept=accept,
         )
+        return await self._carry(call, step)
+
+    async def _carry(self, call: Call, step: str | None) -> Response:
+        """Send a call in the run's name."""
+        run = self._run
         # A nameless safe call is on record for people and remembered by nobody: its name holds the
         # claim's number, so no later run finds it.
         name = run.name(step) if step is not None else f"~{call.operation}"

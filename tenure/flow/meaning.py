@@ -128,6 +128,10 @@ def _unknown(
     """A safe call failed and may be made again; an unsafe one is resent later, or held."""
     if course.call.safe:
         return CallFailed(f"{course.call.operation} got no usable answer ({reason})")
+    if course.call.probe is not None:
+        until = asked.send_window + asked.timeout + course.call.provider.entry.settle
+        delay = max(until - (clock.now() - course.admitted), 0.0)
+        return Waiting(Suspension("wait", delay=delay, waits=_waits(course, "in doubt")))
     if course.call.rule is None:
         return Waiting(course.held(asked, f"{reason}; {asked.provider} absorbs no repeat"))
     if meaning is not None and meaning.stored:

@@ -7,13 +7,13 @@ in doubt; credentials go to the provider's own hosts alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 
-from tenure.base import catalogue
+from tenure.base import catalogue, patterns
 from tenure.base.budget import Budget
 from tenure.base.entries import Entry, KeyRule
 from tenure.base.errors import CallForbidden, ConfigurationError
@@ -21,6 +21,9 @@ from tenure.flow.carriers import Auth
 
 Allowance = Literal["plain-http", "private-address", "metadata-address"]
 _ALLOWANCES = get_args(Allowance)
+
+Probe = Callable[..., object]
+P = TypeVar("P", bound=Probe)
 
 
 class Provider(msgspec.Struct, frozen=True, eq=False):
@@ -33,6 +36,33 @@ class Provider(msgspec.Struct, frozen=True, eq=False):
     auth: Auth | None = None
     allow: frozenset[str] = frozenset()
     account: str = ""
+    probes: dict[str, Probe] = msgspec.field(default_factory=dict)
+
+    def probe(self, operation: str) -> Callable[[P], P]:
+        """Declare how to find out what became of a send of which nobody knows.
+
+        ``operation`` is a pattern, as ``POST /deals``.  The function takes a ``ProbeContext`` (a
+        ``def`` a ``SyncProbeContext``) and what was ``Sent``, asks with safe calls, and gives
+        ``Happened``, ``DidNot`` or ``CannotTell``.  Raises ``ConfigurationError`` for a second one.
+        """
+        patterns.parse(operation)
+
+        def declare(fn: P) -> P:
+            if operation in self.probes:
+                raise ConfigurationError(
+                    f"the provider {self.name!r} has two probes for {operation!r}",
+                    hint="Keep one of them.",
+                )
+            self.probes[operation] = fn
+            return fn
+
+        return declare
+
+    def probe_of(self, method: str, path: str) -> Probe | None:
+        """The probe that speaks about a request most narrowly; None where none does."""
+        ranked = [(patterns.narrowest((text,), method, path), text) for text in self.probes]
+        weight, text = max(ranked, default=(-1, ""))
+        return self.probes[text] if weight >= 0 else None
 
     @property
     def lane(self) -> str:
@@ -62,6 +92,7 @@ def declare(
     auth: Auth | None = None,
     budgets: Sequence[Budget] | None = None,
     keys: KeyRule | Sequence[KeyRule] | None = None,
+    settle: float | None = None,
     allow: Iterable[Allowance] = (),
 ) -> Provider:
     """A provider by its catalogue entry where there is one, else by what is said here.
@@ -96,7 +127,7 @@ def declare(
     return Provider(
         name=name,
         base_url=address,
-        entry=_adapted(entry, name, budgets, keys),
+        entry=_adapted(entry, name, budgets, keys, settle),
         hosts=_hosts(address, entry if known else None),
         auth=auth,
         allow=frozenset(words),
@@ -108,8 +139,11 @@ def _adapted(
     name: str,
     budgets: Sequence[Budget] | None,
     keys: KeyRule | Sequence[KeyRule] | None,
+    settle: float | None,
 ) -> Entry:
     changes: dict[str, object] = {"name": name}
+    if settle is not None:
+        changes["settle"] = settle
     if budgets is not None:
         names = {budget.name for budget in budgets}
         changes["budgets"] = tuple(budgets)

@@ -8,7 +8,7 @@ settled; a value is on record before anything that could carry it may leave.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Literal, NoReturn, TypeVar
@@ -25,6 +25,8 @@ from tenure.flow.signals import Suspend
 from tenure.flow.standin import placeholder
 
 T = TypeVar("T")
+# Asks what became of a call's send, and records it.
+Prober = Callable[..., Awaitable[None]]
 
 current: ContextVar[Run | None] = ContextVar("tenure_run", default=None)
 
@@ -102,6 +104,7 @@ class Run:
         self._closed = False
         self._refusals = 0
         self.context: object = None
+        self.prober: Prober | None = None
         self.hide: Callable[[str], str] = str
 
     def elapsed(self) -> float:

@@ -17,6 +17,8 @@ import tokenize
 import types
 from collections.abc import Callable, Iterator
 
+from tenure.flow.provider import Provider
+
 # Layout; what a block begins and ends with is told by its kind alone.
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER}
 _BLOCKS = {tokenize.INDENT: "<in>", tokenize.DEDENT: "<out>"}
@@ -39,6 +41,9 @@ def of(fn: Callable[..., object], schema: str | None) -> str:
 
 
 def _reach(target: object, package: str, seen: dict[str, str]) -> None:
+    # What is asked where a call is in doubt is part of what the automation does.
+    for probe in target.probes.values() if isinstance(target, Provider) else ():
+        _reach(probe, package, seen)
     # What decorators wrap, and what an automation is made of, is the function inside.
     target = inspect.unwrap(getattr(target, "fn", target)) if callable(target) else target
     module = getattr(target, "__module__", None)

@@ -34,6 +34,7 @@ from tenure.flow.automation import Automation
 from tenure.flow.context import Context
 from tenure.flow.crossing import Crossing
 from tenure.flow.outbound import Carriers
+from tenure.flow.probes import Prober
 from tenure.flow.run import Run, Suspension
 from tenure.flow.signals import Suspend
 from tenure.flow.sync import SyncContext
@@ -139,6 +140,7 @@ class Runner:
         timeout = self._app.settings.call_timeout
         context = Context(run, self._carriers, self._app.providers, call_timeout=timeout)
         run.hide = self.hide
+        run.prober = Prober(self._carriers, self._app.providers, timeout).ask
         rest = (given,) if automation.takes_input else ()
         if automation.threaded:
             return await self._in_thread(run, context, automation, rest)

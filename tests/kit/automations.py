@@ -13,7 +13,20 @@ from typing import cast
 
 import msgspec
 
-from tenure import Backoff, Budget, Context, KeyRule, Response, Tenure
+from tenure import (
+    Backoff,
+    Budget,
+    CannotTell,
+    Context,
+    DidNot,
+    Happened,
+    KeyRule,
+    ProbeContext,
+    Response,
+    Sent,
+    SyncProbeContext,
+    Tenure,
+)
 from tenure.flow.provider import Allowance
 from tests.kit.around import WAYS
 from tests.kit.meeting import meet
@@ -59,6 +72,45 @@ places = app.provider(
         ),
     ],
 )
+
+
+# The same CRM as one that can be asked what became of a call.
+asked = app.provider(
+    "asked",
+    base_url=os.environ.get("KIT_CRM", NOWHERE),
+    allow=_ALLOW,
+    budgets=_WIDE,
+    settle=3.0,
+)
+
+
+def _found(answer: Response, job: object) -> list[dict[str, object]]:
+    results = cast("dict[str, list[dict[str, object]]]", answer.json())["results"]
+    return [found for found in results if found["job"] == job]
+
+
+@asked.probe("POST /deals")
+async def look_for_deal(ctx: ProbeContext, sent: Sent) -> Happened | DidNot | CannotTell:
+    """Looks for the deal by what the request said of its job."""
+    way = os.environ.get("KIT_PROBE", "")
+    job = json.loads(sent.body)["job"]
+    deals = _found(await ctx.http(asked).get("/deals"), job)
+    if way == "raise":
+        raise ValueError("the CRM speaks in riddles")
+    if way == "change":
+        await ctx.http(asked).post("/deals", step="again", json={"job": job})
+    if way == "cannot":
+        return CannotTell(f"{len(deals)} deals look like it")
+    if not deals:
+        return DidNot()
+    return Happened(Response(201, (), json.dumps(deals[0]).encode()))
+
+
+@asked.probe("POST /notes")
+def look_for_note(ctx: SyncProbeContext, sent: Sent) -> Happened | DidNot:
+    """As a plain function."""
+    notes = _found(ctx.http(asked).get("/notes"), json.loads(sent.body)["job"])
+    return Happened() if notes else DidNot()
 
 
 class Order(msgspec.Struct):
@@ -173,6 +225,15 @@ async def mended(ctx: Context, order: Order) -> int:
     amount = os.environ.get("KIT_AMOUNT", "0")
     await http.post("/v1/customers", step="customer", data={"n": order.n})
     return (await http.post("/v1/charges", step="charge", data={"amount": amount})).status
+
+
+@app.automation(backoff=_SOON)
+async def probed(ctx: Context, order: Order) -> str:
+    """Two effects at a provider that can be asked what became of them."""
+    http = ctx.http(asked)
+    deal = await http.post("/deals", step="deal", json={"job": str(ctx.job_id), "n": order.n})
+    await http.post("/notes", step="note", json={"job": str(ctx.job_id), "deal": _id(deal)})
+    return _id(deal)
 
 
 @app.automation(backoff=_SOON)

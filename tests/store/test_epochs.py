@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from tenure.base.keys import child_key
@@ -208,3 +209,26 @@ def test_sql_and_python_give_a_step_the_same_key(scene: Scene) -> None:
                 {"job": job, "step": step, "epoch": epoch},
             )
             assert row["key"] == child_key(job, step, epoch)
+
+
+def test_a_probe_finds_out_what_was_unknown_and_nothing_else(scene: Scene) -> None:
+    """What is unknown becomes what it tells; what is known stays; a witness outweighs it."""
+    job = scene.running()
+    calls = {
+        "unknown": scene.called(job, "unknown", "unknown", 500),
+        "done": scene.called(job, "done", "done", 201),
+        "witnessed": scene.called(job, "witnessed", "sending"),
+    }
+    seen = scene.outcome(calls["witnessed"], "done", 201)
+    records.testify(scene.database, uuid4(), [seen])
+    told = [
+        msgspec.structs.replace(scene.outcome(call, "not_sent"), told_by="probe")
+        for call in calls.values()
+    ]
+    assert len(records.outcomes(scene.database, scene.worker, told)) == len(calls)
+    sends = memory.load(scene.database, [job.id])[job.id].sends
+    assert {step: (send.state, send.status, send.told_by) for step, send in sends.items()} == {
+        "unknown": ("not_sent", 500, "probe"),
+        "done": ("done", 201, "worker"),
+        "witnessed": ("done", 201, None),
+    }

@@ -123,6 +123,18 @@ def test_what_a_provider_keeps_under_a_key_is_told(database: Database, clock: Cl
     )
 
 
+def test_what_a_probe_will_be_asked_is_told(database: Database) -> None:
+    """A call whose provider can be asked says so, and what follows from each answer."""
+    scene = Scene(database)
+    job = scene.running()
+    call = scene.called(job, "create", "unknown", 502, policy="probe")
+    assert said(database, job.id, "retry").splitlines()[1] == (
+        "create (POST /deals to crm): in doubt; its probe asks crm what became of it: it happened: "
+        f"not sent again, it did not: sent under the same key {call.key[:12]}, it cannot tell: "
+        "held with a question."
+    )
+
+
 def test_a_refusal_after_a_send_in_doubt_is_told_as_in_doubt(database: Database) -> None:
     """What was refused before its key was looked at tells nothing of the send before it."""
     scene = Scene(database)

@@ -64,6 +64,10 @@ create function tenure.explain_again(j tenure.all_jobs)
                          j.id, s.step, s.epoch + 1), 12) || ', as ' || s.provider || ' keeps its '
                          'answer under the key ' || left(s.key, 12)
                      else 'the same key ' || left(s.key, 12) end)
+            when s.policy = 'probe' and s.state <> 'refused' then format('in doubt; its probe asks %s '
+                'what became of it: it happened: not sent again, it did not: sent under %s, it '
+                'cannot tell: held with a question', s.provider, case when s.stored then 'a new key'
+                    else 'the same key ' || left(s.key, 12) end)
             when s.stored then format('in doubt; not sent again, but held with a question, as %s keeps '
                 'its answer (%s) under the key %s', s.provider, s.status, left(s.key, 12))
             when s.policy = 'resend' then concat(case when s.state = 'refused' then 'refused ('
