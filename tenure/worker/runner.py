@@ -14,7 +14,7 @@ import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import cast
+from typing import TypeVar, cast
 from uuid import UUID
 
 import msgspec
@@ -42,6 +42,8 @@ from tenure.worker import after, verdict
 from tenure.worker.desk import WorkerDesk
 from tenure.worker.threads import Threads
 from tenure.worker.verdict import End
+
+T = TypeVar("T")
 
 log = logging.getLogger("tenure.worker")
 
@@ -158,12 +160,7 @@ class Runner:
 
         task = asyncio.create_task(contained())
         self.tasks[run.job.id] = task
-        await asyncio.wait((task,), timeout=run.timeout)
-        if not task.done() and run.overrun():
-            # The claim is kept until the handler has ended, however long it takes to notice.
-            log.warning("job %s of %s timed out, and is stopped", run.job.id, run.job.automation)
-            task.cancel()
-            await asyncio.wait((task,))
+        await self._in_time(run, task)
         if task.cancelled():
             return None, asyncio.CancelledError("the handler was cancelled")
         raised = task.exception()
@@ -197,10 +194,19 @@ class Runner:
 
         name = f"{automation.name} {run.job.id}"
         copied = contextvars.copy_context()
-        try:
-            return await self._threads.run(name, lambda: copied.run(contained))
-        finally:
-            crossing.close()
+        returned = self._threads.run(name, lambda: copied.run(contained))
+        await self._in_time(run, returned)
+        crossing.close()
+        return returned.result()
+
+    async def _in_time(self, run: Run, handler: asyncio.Future[T]) -> None:
+        """Wait for the end of a handler, which is stopped when its time is over."""
+        await asyncio.wait((handler,), timeout=run.timeout)
+        if not handler.done() and run.overrun():
+            # The claim is kept until the handler has ended, however long it takes to notice.
+            log.warning("job %s of %s timed out, and is stopped", run.job.id, run.job.automation)
+            self.interrupt(run.job.id)
+            await asyncio.wait((handler,))
 
     def interrupt(self, job: UUID) -> None:
         """Unwind a handler where it stands; one in a thread, where it waits for its context."""

@@ -122,6 +122,28 @@ def unwound(ctx: SyncContext) -> None:
         said.write_text(f"{said.read_text()}finally")
 
 
+@app.automation(timeout=0.5, max_attempts=1)
+def late(ctx: SyncContext, place: str) -> str:
+    """Computes beyond its time, and then wants to act."""
+    meet_blocking(place, ctx.job_id)
+    try:
+        ctx.http(crm).post("/late", step="late", json=1)
+    except BaseException as error:
+        meet_blocking("refused", type(error).__name__)
+        raise
+    return "acted"
+
+
+@app.automation(timeout=0.5, max_attempts=1)
+def overdue(ctx: SyncContext) -> None:
+    """Waits beyond its time for an answer."""
+    try:
+        ctx.http(crm).post("/held", step="held", json=1)
+    except BaseException as error:
+        meet_blocking("unwound", type(error).__name__)
+        raise
+
+
 @app.automation(backoff=_SOON)
 def deaf(ctx: SyncContext, place: str) -> int:
     """Stands for ever where nobody can reach it."""

@@ -156,6 +156,40 @@ def test_a_cancel_unwinds_a_handler_that_waits_for_its_call(
     assert [(call["step"], call["state"]) for call in rows.calls(job)] == [("held", "done")]
 
 
+def test_a_handler_that_computes_beyond_its_time_ends_when_it_returns(
+    begin: Begin, rows: Rows, meeting: Meeting, crm: Emulator
+) -> None:
+    """It cannot be stopped: it acts no more, and keeps its claim until it has returned."""
+    job = rows.enqueue("late", "here")
+    worker = begin()
+    meeting.wait_for("here")
+    until(lambda: worker.said(f"job {job} of late timed out"), "its time is over")
+    _beat(rows)
+    assert rows.job(job)["state"] == "running"
+    meeting.release("here")
+    assert meeting.wait_for("refused")[0].brought == "Suspend"
+    assert rows.job(job)["state"] == "running"
+    meeting.release("refused")
+    failed = rows.until(job, "failed", "succeeded")
+    assert (failed["error_class"], failed["error"]) == ("TimedOut", "timed out after 500 ms")
+    assert (rows.calls(job), crm.effects) == ([], ())
+
+
+def test_a_handler_that_waits_beyond_its_time_is_unwound(
+    begin: Begin, rows: Rows, meeting: Meeting, crm: Emulator
+) -> None:
+    """Its thread goes on at once, while its call is carried to its end."""
+    job = rows.enqueue("overdue")
+    meeting.release("unwound")
+    with crm.hold("/held", when="after") as gate:
+        begin()
+        gate.wait_arrived()
+        assert meeting.wait_for("unwound")[0].brought == "Suspend"
+        assert rows.job(job)["state"] == "running"
+    assert rows.until(job, "failed", "succeeded")["error_class"] == "TimedOut"
+    assert [(call["step"], call["state"]) for call in rows.calls(job)] == [("held", "done")]
+
+
 def test_a_handler_whose_claim_was_lost_says_and_does_nothing_more(
     begin: Begin, rows: Rows, meeting: Meeting, clock: Clock, *, crm: Emulator, said: Path
 ) -> None:
