@@ -217,6 +217,7 @@ class Tenure:
         tags: Iterable[str] = (),
         lease: Length | None = None,
         timeout: Length | None = None,
+        concurrency: int | None = None,
         expires: Length | None = None,
     ) -> Declaring: ...
     def automation(
@@ -236,6 +237,7 @@ class Tenure:
         tags: Iterable[str] = (),
         lease: Length | None = None,
         timeout: Length | None = None,
+        concurrency: int | None = None,
         expires: Length | None = None,
     ) -> object:
         """Declare an automation; its name is the function's unless it is given one.
@@ -246,8 +248,9 @@ class Tenure:
         the hash; ``priority`` 0 first to 9; ``lease``: how long a claim lasts unrenewed (it is
         renewed each quarter, and sends nothing in its last sixth, or by the settings where those
         are shorter); ``timeout``: how long a handler may take in one claim before its calls are
-        refused and it is stopped, which fails the attempt; ``expires``: a job that nobody has
-        claimed so long after it became due is cancelled.
+        refused and it is stopped, which fails the attempt; ``concurrency``: so many of its jobs run
+        at once over all workers, live ones and others counted apart; ``expires``: a job that nobody
+        has claimed so long after it became due is cancelled.
         """
 
         def declare(handler: Callable[..., object]) -> Automation[object, object]:
@@ -265,6 +268,7 @@ class Tenure:
                 tags=tags,
                 lease=lease,
                 timeout=timeout,
+                concurrency=concurrency,
                 expires=expires,
             )
             self._once("automation", declared.name, self.automations)

@@ -17,6 +17,7 @@ LEAST = 0.001
 LONGEST = 31_536_000_000.0
 TAG_LIMIT = 200
 MOST_ATTEMPTS = 1_000_000
+MOST_AT_ONCE = 1_000
 
 
 def priority(given: object) -> int:

@@ -74,13 +74,18 @@ class Claimed(msgspec.Struct, frozen=True):
 
 
 class Strand(msgspec.Struct, frozen=True):
-    """A strand whose time has come; ``room``: what its lane's budgets admit, None: no limit."""
+    """A strand whose time has come.
+
+    ``room``: what its lane's budgets and its automation's slots admit, None: no limit; ``limited``:
+    a claim needs slots.
+    """
 
     id: int
     lane: str
     next_at: str
     room: int | None
     automation: str = ""
+    limited: bool = False
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -256,4 +261,5 @@ class Declared(msgspec.Struct, frozen=True):
     backoff: str | None = None
     lease: float | None = None
     timeout: float | None = None
+    concurrency: int | None = None
     expires: float | None = None

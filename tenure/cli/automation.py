@@ -99,6 +99,8 @@ def _settings(found: ListedAutomation) -> list[str]:
         said.append(f"Lease {words(found.lease)}.")
     if found.timeout is not None:
         said.append(f"A handler is stopped after {words(found.timeout)}.")
+    if found.concurrency is not None:
+        said.append(f"At most {found.concurrency} of its jobs run at once.")
     if found.expires is not None:
         said.append(f"A job that nobody claims within {words(found.expires)} is cancelled.")
     if found.tags:

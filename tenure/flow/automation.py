@@ -45,6 +45,7 @@ class Automation(Generic[I, O]):
         tags: Iterable[str] = (),
         lease: Length | None = None,
         timeout: Length | None = None,
+        concurrency: int | None = None,
         expires: Length | None = None,
     ) -> None:
         """Read the function's types; raises ``ConfigurationError`` where it cannot be a handler."""
@@ -75,6 +76,9 @@ class Automation(Generic[I, O]):
             backoff=json.encode(self.backoff).decode(),
             lease=self.lease,
             timeout=self.timeout,
+            concurrency=None
+            if concurrency is None
+            else limits.count(concurrency, "concurrency", most=limits.MOST_AT_ONCE),
             expires=limits.length(expires, "expiry", least=limits.LEAST, most=limits.LONGEST),
         )
 

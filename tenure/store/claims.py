@@ -6,7 +6,7 @@ future, leased or closed; rows locked are rows returned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from uuid import UUID
 
@@ -35,7 +35,14 @@ def dispatch(
         },
     )
     return [
-        Strand(row["strand"], row["lane"], row["next_at"], row["room"], row["automation"])
+        Strand(
+            row["strand"],
+            row["lane"],
+            row["next_at"],
+            row["room"],
+            row["automation"],
+            limited=row["limited"],
+        )
         for row in rows
     ]
 
@@ -48,21 +55,30 @@ def claim(
     quotas: Mapping[int, int],
     quarantine: bool,
     leases: Mapping[int, float] = MappingProxyType({}),
+    limited: Collection[int] = (),
 ) -> Claimed:
     """Claim up to a quota of jobs from each strand, for a lease of so many seconds.
 
-    ``leases``: of strands whose automations have a lease of their own.
+    ``leases``: of strands whose automations have a lease of their own; ``limited``: the strands of
+    which each job needs a slot.
     """
-    rows = database.run(
-        "claims/claim",
-        {
-            "worker": worker,
-            "strands": list(quotas),
-            "leases": [leases.get(strand, lease) for strand in quotas],
-            "quotas": list(quotas.values()),
-            "quarantine": quarantine,
-        },
-    )
+    asked = {
+        "worker": worker,
+        "strands": list(quotas),
+        "leases": [leases.get(strand, lease) for strand in quotas],
+        "quotas": [0 if strand in limited else quota for strand, quota in quotas.items()],
+        "quarantine": quarantine,
+        "picked": [],
+    }
+    shared = {strand: quota for strand, quota in quotas.items() if strand in limited}
+    if shared:
+        with database.transaction():
+            picked = database.run(
+                "claims/slots", {"strands": list(shared), "quotas": list(shared.values())}
+            )
+            rows = database.run("claims/claim", asked | {"picked": [row["id"] for row in picked]})
+    else:
+        rows = database.run("claims/claim", asked)
     left = [row for row in rows if row["worker_id"] is None]
     return Claimed(
         jobs=tuple(

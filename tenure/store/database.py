@@ -166,6 +166,8 @@ class Database:
             if self._pooled:
                 conn.execute(_BOUND)
             yield
+        if self._warnings:
+            raise Unknown(f"the commit came back with a warning ({self._warnings[0]})")
 
     def notifications(self, seconds: float) -> Iterator[Notify]:
         """Notifications that come within so many seconds, as they come."""

@@ -50,6 +50,7 @@ class ListedAutomation(msgspec.Struct, frozen=True):
     backoff: str | None
     lease: float | None
     timeout: float | None
+    concurrency: int | None
     expires: float | None
     replaces: str | None
     tags: tuple[str, ...]

@@ -159,6 +159,7 @@ class Dispatch:
                 for strand in self._strands
                 if strand.automation in self._duty.leases
             },
+            limited={strand.id for strand in self._strands if strand.limited},
         )
         if claimed.aside:
             self._aside()

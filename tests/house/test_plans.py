@@ -110,6 +110,7 @@ def test_a_claim_reads_no_more_than_it_returns(crowded: Database) -> None:
         "leases": [60.0] * len(strands),
         "quotas": [10] * len(strands),
         "quarantine": False,
+        "picked": [],
     }
     found = plan(crowded, "claims/claim", parameters)
     assert ("Index Scan", "jobs_claimable") in scans_of_jobs(found)

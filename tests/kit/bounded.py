@@ -54,3 +54,10 @@ async def deaf(ctx: Context, order: Order) -> int:
         said = type(error).__name__
     await meet(order.meet, said)
     return order.n
+
+
+@app.automation(concurrency=1)
+async def single(ctx: Context, order: Order) -> int:
+    """One at a time, over all workers."""
+    await meet(order.meet, ctx.job_id)
+    return order.n

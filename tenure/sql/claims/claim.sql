@@ -1,5 +1,6 @@
 -- Claims up to a quota of jobs from each strand, with all a handler needs at a first run.
--- Parameters: worker uuid, strands int[], quotas int[], leases float8[] seconds, quarantine boolean.
+-- Parameters: worker uuid, strands int[], quotas int[], leases float8[] seconds, quarantine boolean,
+--   picked uuid[] (jobs that were given slots in this transaction).
 -- Returns: a row for each row locked; worker_id null where it went aside, is held instead, or has
 --   expired unclaimed (fence 0).
 -- Locks: jobs, SKIP LOCKED; limits stop the locking node, so rows locked = rows returned.
@@ -47,7 +48,7 @@ with turned as (
                         order by k.leased_until
                         limit s.quota
                           for update skip locked) as x
-                 limit s.quota) as c))
+                 limit s.quota) as c) || %(picked)s::uuid[])
     returning j.*
 ), lapsed as (
     -- The statement's snapshot still shows each lapsed claim as it was.
@@ -65,6 +66,9 @@ with turned as (
     select t.id, format('Its process ended %%s times while it ran alone. Run it again?',
                         t.quarantine_crashes - t.quarantine_base)
       from turned as t where t.status = 'held'
+), freed as (
+    update tenure.slots as x set job_id = null
+     where x.job_id = any (array(select t.id from turned as t where t.status = 'held'))
 ), due as (
     insert into tenure.dues (strand, due)
     select t.strand, t.leased_until from turned as t

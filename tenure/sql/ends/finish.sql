@@ -2,7 +2,7 @@
 -- Parameters: worker uuid; ids uuid[] in order, fences int[], statuses, results (JSON text),
 --   error_classes, errors text[].
 -- Returns: the ids finished.
--- Locks: jobs by id; then the row moves to finished_jobs and its unique key goes free.
+-- Locks: jobs by id; then the row moves to finished_jobs, its unique key and its slot go free.
 -- Index: the primary key.
 -- A missing id: the claim was over, and nothing of it was written.
 with told as (
@@ -41,5 +41,8 @@ with told as (
     delete from tenure.unique_keys as u using gone as g
      where g.unique_key is not null and u.automation = g.automation and u.key = g.unique_key
        and u.job_id = g.id and u.until is null
+), slot as (
+    update tenure.slots as x set job_id = null
+     where x.job_id = any (array(select g.id from gone as g))
 )
 select g.id from gone as g

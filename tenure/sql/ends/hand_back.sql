@@ -3,7 +3,7 @@
 --   hold), delays float8[] seconds, strands int[] (null: home), waits, error_classes, errors,
 --   questions, steps text[], sends uuid[].
 -- Returns: the ids handed back.
--- Locks: jobs by id; then attempts, dues and holds are appended.
+-- Locks: jobs by id; then slots go free, and attempts, dues and holds are appended.
 -- Index: the primary key.
 -- A missing id: the claim was over, and nothing of it was written.
 with told as (
@@ -20,10 +20,7 @@ with told as (
               for update) as h
 ), back as (
     update tenure.jobs as j
-       set worker_id = null,
-           previous_worker = null,
-           claimed_at = null,
-           heartbeat_at = null,
+       set worker_id = null, previous_worker = null, claimed_at = null, heartbeat_at = null,
            status = case when t.ended = 'hold' or j.request = 'hold'
                          then 'held' else 'pending' end,
            leased_until = case when t.ended = 'hold' or j.request = 'hold'
@@ -47,6 +44,9 @@ with told as (
     select b.id, b.fence, b.ended, %(worker)s, h.claimed_at, nullif(b.leased_until, 'infinity'),
            b.error_class, b.error, b.waits::json
       from back as b join held as h on h.id = b.id
+), slot as (
+    update tenure.slots as x set job_id = null
+     where x.job_id = any (array(select b.id from back as b))
 ), due as (
     insert into tenure.dues (strand, due)
     select b.strand, b.leased_until from back as b join tenure.strands as s on s.id = b.strand

@@ -14,6 +14,7 @@ create table tenure.automations (
     backoff json,
     lease double precision,
     timeout double precision,
+    concurrency integer,
     expires double precision,
     input_schema json,
     input_limit integer not null default 1000000,
@@ -26,6 +27,7 @@ create table tenure.automations (
     constraint priority_is_one_digit check (priority between 0 and 9),
     constraint lease_is_a_length_of_time check (lease > 0),
     constraint timeout_is_a_length_of_time check (timeout > 0),
+    constraint concurrency_is_a_count check (concurrency between 1 and 1000),
     constraint expires_is_a_length_of_time check (expires > 0)
 );
 comment on column tenure.automations.expires is

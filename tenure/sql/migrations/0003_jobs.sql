@@ -10,6 +10,7 @@ create table tenure.strands (
     lane text not null,
     live boolean not null,
     quarantine boolean not null default false,
+    limited boolean not null default false,
     next_at timestamptz not null default 'infinity',
     closed_until timestamptz not null default '-infinity',
     closed_since timestamptz,
@@ -49,6 +50,24 @@ create function tenure.hits(p tenure.pauses, automation text, lane text) returns
                            when 'provider' then split_part(lane, '/', 1) = p.name
                            else lane = p.target end
     $$;
+
+comment on column tenure.strands.limited is
+    'Whether a claim needs a slot of the automation: so many of its jobs run at once';
+
+-- An automation with a limit has a row for each job that may run at once: a limit is a number of rows,
+-- never a count.  A claim that found none free closes the strand to all but whoever has one.
+create table tenure.slots (
+    automation text not null,
+    live boolean not null,
+    slot integer not null,
+    job_id uuid,
+    retired boolean not null default false,
+    primary key (automation, live, slot),
+    constraint one_slot_a_job unique (job_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 500);
+comment on column tenure.slots.retired is
+    'The limit was lowered while its job ran: it goes when that ends';
+create index slots_retired on tenure.slots (automation, live) where retired;
 
 -- Enqueues say here that a strand is due earlier than next_at.  Append-only, so that an enqueue left
 -- uncommitted for an hour holds nobody up.

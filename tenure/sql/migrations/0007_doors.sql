@@ -19,9 +19,11 @@ create function tenure.pause_of(p_automation text, p_lane text)
 create function tenure.open_lane(p_automation text, p_lane text) returns void
     language sql volatile
     as $$
-        insert into tenure.strands (automation, lane, live, quarantine, paused_until, paused_since,
-                                    paused_by, pause_reason)
-        select p_automation, p_lane, l.live, q.quarantine, coalesce(f.until, '-infinity'), f.since,
+        insert into tenure.strands (automation, lane, live, quarantine, limited, paused_until,
+                                    paused_since, paused_by, pause_reason)
+        select p_automation, p_lane, l.live, q.quarantine, exists (
+                   select from tenure.automations as a
+                    where a.name = p_automation and a.concurrency is not null), coalesce(f.until, '-infinity'), f.since,
                f.paused_by, f.reason
           from (values (true), (false)) as l (live)
          cross join (values (true), (false)) as q (quarantine)

@@ -1,6 +1,16 @@
 -- 0009_views: what people read: every job with its state, and its story.
 -- serves code from: 1
 
+-- Whether every slot of a job's automation is taken by others.
+create function tenure.kept_out(j tenure.jobs, s tenure.strands) returns boolean
+    language sql stable parallel safe
+    as $$
+        select s.limited and not exists (
+            select from tenure.slots as x
+             where x.automation = s.automation and x.live = s.live
+               and (x.job_id = j.id or (x.job_id is null and not x.retired)))
+    $$;
+
 -- What a person wants to know of an unfinished job, by its row and its strand's.
 create function tenure.state_of(j tenure.jobs, s tenure.strands) returns text
     language sql stable parallel safe
@@ -8,7 +18,8 @@ create function tenure.state_of(j tenure.jobs, s tenure.strands) returns text
         select case when j.status = 'held' then 'held'
                     when j.worker_id is not null and j.leased_until > tenure.now() then 'running'
                     when j.worker_id is not null then 'lost'
-                    when j.leased_until > tenure.now() or s.opens_at > tenure.now() then 'waiting'
+                    when j.leased_until > tenure.now() or s.opens_at > tenure.now()
+                         or tenure.kept_out(j, s) then 'waiting'
                     else 'ready' end
     $$;
 

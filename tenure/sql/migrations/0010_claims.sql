@@ -32,13 +32,33 @@ create function tenure.taken(j tenure.jobs, p_worker uuid, p_quarantine boolean)
             else tenure.turn(j, p_quarantine) in ('adopt', 'rerun') end
     $$;
 
+-- How many jobs of a limited strand could be claimed now: a slot is free for each, or already theirs.
+create function tenure.slots_open(s tenure.strands) returns integer
+    language sql stable
+    as $$
+        select ((select count(*) from (
+                    select from tenure.slots as x
+                     where x.automation = s.automation and x.live = s.live and x.job_id is null
+                       and not x.retired
+                     limit 100) as f)
+              + (select count(*)
+                   from tenure.slots as x
+                  cross join lateral (
+                        select from tenure.jobs as j
+                         where j.id = x.job_id and j.strand = s.id and j.status = 'pending'
+                           and j.leased_until <= tenure.now()
+                         limit 1) as j
+                  where x.automation = s.automation and x.live = s.live))::integer
+    $$;
+
 -- Committed dues lower next_at; then the open strands of known automations whose time has come, from
 -- after a position the worker remembers, with the units that the lane's budgets have free for any
 -- call; those for some calls alone are the gate's to ask.
 create function tenure.dispatch(
         p_automations text[], p_live boolean, p_quarantine boolean, p_after integer,
         p_limit integer)
-    returns table (strand integer, automation text, lane text, next_at timestamptz, room integer)
+    returns table (strand integer, automation text, lane text, next_at timestamptz, room integer,
+                   limited boolean)
     language plpgsql volatile
     set lock_timeout = '1s'
     as $$
@@ -65,8 +85,10 @@ create function tenure.dispatch(
              where s.id = t.strand and t.due < s.next_at;
         end if;
         return query
-            select s.id, s.automation, s.lane, s.next_at, r.room
+            select s.id, s.automation, s.lane, s.next_at, least(r.room, o.room), s.limited
               from tenure.strands as s
+             cross join lateral (
+                    select case when s.limited then tenure.slots_open(s) end as room) as o
               left join lateral (
                     select min(tenure.room(b, tenure.clock())) as room
                       from tenure.budgets as b
@@ -76,7 +98,7 @@ create function tenure.dispatch(
              where s.live = p_live and s.quarantine = p_quarantine
                and s.next_at <= tenure.now() and s.opens_at <= tenure.now()
                and s.automation = any (p_automations)
-               and coalesce(r.room, 1) > 0
+               and coalesce(least(r.room, o.room), 1) > 0
              order by s.id <= p_after, s.id
              limit p_limit;
     end

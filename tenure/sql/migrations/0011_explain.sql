@@ -144,8 +144,10 @@ create function tenure.explain_state(j tenure.all_jobs)
                 tenure.said_at(coalesce(j.heartbeat_at, j.claimed_at)), j.automation)
             when 'ready' then format('Ready %s: a worker with a free slot claims it; %s.',
                                      tenure.said_since(x.since), tenure.said_ahead(j))
-            when 'waiting' then format('Waiting %s %s.', tenure.said_since(x.since),
-                                       tenure.said_until(greatest(j.leased_until, s.opens_at)))
+            when 'waiting' then format('Waiting %s %s.', tenure.said_since(x.since), case
+                when greatest(j.leased_until, s.opens_at) > tenure.now()
+                then tenure.said_until(greatest(j.leased_until, s.opens_at))
+                else 'until another job of its automation ends' end)
             when 'held' then format('Held %s: it waits for a person.', tenure.said_since(x.since))
             when 'succeeded' then format(
                 'Succeeded at %s, %s after it was made, in claim %s by %s.', tenure.said_at(x.since),

@@ -120,6 +120,31 @@ create function tenure.said_of_pause(p tenure.pauses) returns text
                       case when isfinite(p.until) then '; sooner with:' else ':' end, p.target)
     $$;
 
+-- Who has the slots of a job's automation, where none is left for it.
+create function tenure.explain_slots(j tenure.all_jobs)
+    returns table (at timestamptz, sentence text)
+    language sql stable
+    as $$
+        select max(k.since), format('Concurrency %s of %s is full: held by %s%s. It goes on when one '
+                   'of them ends.', count(*), s.automation,
+                   string_agg(k.said, ', ' order by k.n) filter (where k.n <= 3),
+                   ' and ' || nullif(greatest(count(*) - 3, 0), 0) || ' more')
+          from tenure.strands as s
+         cross join lateral (
+               select row_number() over (order by x.slot) as n, o.claimed_at as since,
+                      format('job %s (%s)', x.job_id, case
+                          when o.claimed_at is null then 'it runs alone next'
+                          when o.leased_until > tenure.now()
+                              then 'running since ' || tenure.said_at(o.claimed_at)
+                          else 'lost since ' || tenure.said_at(o.leased_until) end) as said
+                 from tenure.slots as x
+                 left join tenure.jobs as o on o.id = x.job_id
+                where x.automation = s.automation and x.live = s.live) as k
+         where s.id = j.strand and j.state = 'waiting' and j.leased_until <= tenure.now()
+           and s.opens_at <= tenure.now() and s.limited
+         group by s.automation
+    $$;
+
 -- One line for each cause that keeps an unclaimed job from being claimed: since when, until when,
 -- by whom, and how it ends.
 create function tenure.explain_waits(j tenure.all_jobs)
@@ -178,6 +203,7 @@ create function tenure.explain_waits(j tenure.all_jobs)
                 where u.act = 'job.' || j.request
                 order by u.id desc limit 1) as a on true
          where j.request is not null
+        union all select k.at, k.sentence from tenure.explain_slots(j) as k
         union all select n.at, n.sentence from tenure.explain_nobody(j) as n
         union all select q.at, q.sentence from tenure.explain_questions(j) as q
     $$;

@@ -255,6 +255,7 @@ create function tenure.finish_cancelled(p_job tenure.jobs, p_lapsed boolean, p_a
             p_job.failure_base, p_job.quarantine_base, p_job.priority, 'cancelled', p_job.mode,
             p_job.automation, p_job.version, p_job.lane, p_job.unique_key, p_job.created_by,
             p_job.tags);
+        update tenure.slots as x set job_id = null where x.job_id = p_job.id;
         delete from tenure.unique_keys as u
          where u.automation = p_job.automation and u.key = p_job.unique_key
            and u.job_id = p_job.id and u.until is null;

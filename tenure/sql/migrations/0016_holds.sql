@@ -32,6 +32,7 @@ create function tenure.hold_job(
                    previous_worker = null, claimed_at = null, heartbeat_at = null, request = null,
                    crash_count = j.crash_count + v_lapsed::integer
              where j.id = v_job.id;
+            update tenure.slots as x set job_id = null where x.job_id = v_job.id;
             insert into tenure.holds (job_id, question)
             values (v_job.id, format('Held by %s%s. Go on?', coalesce(actor, tenure.actor()),
                                      ': ' || nullif(rtrim(reason, ' .'), '')));

@@ -33,6 +33,10 @@ create function tenure.expire(p_jobs uuid[]) returns setof uuid
              where g.unique_key is not null and u.automation = g.automation
                and u.key = g.unique_key and u.job_id = g.id and u.until is null
         )
+        , slot as (
+            update tenure.slots as x set job_id = null
+             where x.job_id = any (array(select g.id from gone as g))
+        )
         select g.id from gone as g
     $$;
 
