@@ -29,6 +29,7 @@ class Place(NamedTuple):
 COMMANDS = {
     "migrate": Place("migrate", "migrate", "Bring the database's schema up to this code."),
     "settings": Place("settings", "settings", "Show every setting, and where it stood."),
+    "doctor": Place("doctor", "doctor", "Look at the whole, and say what to do."),
     "worker": Place("worker", "worker", "Run jobs until told to stop."),
     "serve": Place("serve", "serve", "Serve sources, the control API and the pages."),
     "demo": Place("demo", "demo", "A tour on an embedded database."),

@@ -1,0 +1,9 @@
+-- Lists the processes at work, with what they know.
+-- Parameters: none.
+-- Returns: a row each: host, pid, kind, automations text[].
+-- Locks: none.  Index: none.
+-- Zero rows: no worker is alive.
+select w.host, w.pid, w.kind, w.automations
+  from tenure.workers as w
+ where w.stopped_at is null and w.last_seen > tenure.now() - interval '60 s'
+ order by w.host, w.pid
