@@ -24,7 +24,7 @@ from tenure.base import durations, redact
 from tenure.base.defaults import PREFIX, SETTINGS, Setting, Settings
 from tenure.base.errors import ConfigurationError, UnknownName
 
-__all__ = ["SETTINGS", "Resolved", "Setting", "Settings", "load", "resolve"]
+__all__ = ["SETTINGS", "Resolved", "Setting", "Settings", "load", "resolve", "stand_in_project"]
 
 # Read by one room each, where no settings are at hand: the log's level, tracebacks, programs.
 _ELSEWHERE = frozenset({"TENURE_LOG", "TENURE_DEBUG", "TENURE_PG_BIN"})
@@ -93,6 +93,11 @@ def resolve(
     _check(settings)
     origins = {name: strongest[name].origin if name in strongest else "default" for name in _TYPES}
     return Resolved(settings, origins, tuple(sorted(_foreign(environ))))
+
+
+def stand_in_project(directory: Path) -> bool:
+    """Whether a folder's settings stand in its pyproject.toml: a second file would contradict."""
+    return bool(_table(directory / "pyproject.toml", "tool", "tenure"))
 
 
 def _from_file(directory: Path) -> list[_Given]:

@@ -27,6 +27,8 @@ class Place(NamedTuple):
 
 
 COMMANDS = {
+    "init": Place("init", "init", "Write a first automation and its settings into this folder."),
+    "dev": Place("dev", "dev", "Serve and run jobs here, again whenever a file changes."),
     "migrate": Place("migrate", "migrate", "Bring the database's schema up to this code."),
     "settings": Place("settings", "settings", "Show every setting, and where it stood."),
     "doctor": Place("doctor", "doctor", "Look at the whole, and say what to do."),

@@ -42,7 +42,7 @@ class Piece:
         self._ended = False
         self._log = (directory / f"{name}.log").open("w", encoding="utf-8")
         self._popen = subprocess.Popen(  # noqa: S603  our own interpreter and our own module
-            [sys.executable, "-m", "tenure.cli.demo.lifeline", *command],
+            [sys.executable, "-m", "tenure.cli.lifeline", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

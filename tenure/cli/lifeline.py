@@ -1,7 +1,8 @@
-"""A Tenure command that ends with who started it: ``python -m tenure.cli.demo.lifeline worker``.
+"""A Tenure command that ends with who started it: ``python -m tenure.cli.lifeline worker``.
 
-The demo starts its workers and its server so.  It is the command itself, with one thread more that
-waits for the end of standard input; the other end is the demo's, and closes however the demo ends.
+``tenure demo`` and ``tenure dev`` start workers and server so.  It is the command itself, with one
+thread more that waits for the end of standard input; the other end is theirs, and closes however
+they end.
 """
 
 from __future__ import annotations
