@@ -79,7 +79,7 @@ def _crowded(own: Database, many: int) -> dict[str, object]:
     worker = uuid.uuid4()
     workers.arrive(own, id=worker, host="bench", pid=1, kind="live", automations=["nothing"])
     best = {"nobody_idle": 0, "one_idle": 0}
-    for idle in (False, True) * 3:
+    for idle in (False, True) * 2:
         workers.rest(own, worker, idle=idle)
         workers.touch(own, worker)
         name = "one_idle" if idle else "nobody_idle"
@@ -113,7 +113,7 @@ def _starts(own: Database, count: int) -> dict[str, float]:
     try:
         waits = []
         for n in range(count):
-            _until(own, "select from tenure.workers where idle and host <> 'bench'")
+            _until(own, "select 1 from tenure.workers where idle and host <> 'bench'")
             job = own.execute(
                 "select job_id from tenure.enqueue('nothing', %(n)s::text::json)", {"n": str(n)}
             )[0]["job_id"]

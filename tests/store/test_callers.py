@@ -138,12 +138,13 @@ def test_a_connection_that_commits_by_itself_makes_the_job_at_once(
 
 _SESSION = """
     select (select string_agg(name || '=' || setting, ';' order by name) from pg_settings
-             where name not like 'plpgsql.%'),
+             where name not like 'plpgsql.%') as settings,
            (select string_agg(statement, ';' order by statement) from pg_prepared_statements
-             where statement like '%tenure%'),
-           (select string_agg(name, ';') from pg_cursors),
-           (select string_agg(l, ';') from pg_listening_channels() as l),
+             where statement like '%tenure%') as prepared,
+           (select string_agg(name, ';') from pg_cursors) as cursors,
+           (select string_agg(l, ';') from pg_listening_channels() as l) as channels,
            (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())
+               as locks
 """
 
 
