@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tenure.store import claims, strands
+from tenure.base.model import Declared
+from tenure.store import automations, claims, strands
 from tenure.store.database import Database
 from tests.conftest import Clock
 from tests.store.scene import Scene
@@ -59,3 +60,24 @@ def test_a_shorter_wait_opens_no_lane_earlier(database: Database, clock: Clock) 
     assert _due(database) == []
     clock.advance(21)
     assert _due(database) == ["crm"]
+
+
+def test_a_strand_in_somebodys_open_transaction_delays_no_other(
+    database: Database, database_url: str
+) -> None:
+    """An operator who paused and did not commit holds that lane's news up, and nobody else's."""
+    scene = Scene(database)
+    automations.declare(database, Declared(name="other", version="1"), by="test")
+    database.execute("update tenure.automations set stage = 'live'")
+    operator = Database(database_url, name="operator")
+    with operator.transaction():
+        operator.execute("select tenure.pause('automation:lead', 'audit')")
+        scene.enqueue()
+        database.execute("select tenure.enqueue('other')")
+        found = claims.dispatch(
+            database, automations=["lead", "other"], live=True, quarantine=False, after=0
+        )
+        assert [strand.automation for strand in found] == ["other"]
+    operator.execute("select tenure.resume('automation:lead')")
+    operator.close()
+    assert _due(database) == ["free"]

@@ -67,18 +67,24 @@ create function tenure.dispatch(
         v_dues timestamptz[];
     begin
         if exists (select from tenure.dues) then
+            -- A strand in somebody's open transaction keeps its dues for a later look.
+            v_strands := array(
+                select s.id from tenure.strands as s
+                 where s.id = any (array(select t.strand from (
+                           select d.strand from tenure.dues as d order by d.id limit 1000) as t))
+                 order by s.id
+                   for update skip locked);
             with taken as (
                 delete from tenure.dues as d
                  where d.id = any (array(
-                     select t.id from tenure.dues as t order by t.id limit 1000
+                     select t.id from tenure.dues as t where t.strand = any (v_strands)
+                      order by t.id limit 1000
                         for update skip locked))
                 returning d.strand, d.due
             )
             select array_agg(t.strand), array_agg(t.due) into v_strands, v_dues
               from (select taken.strand, min(taken.due) as due from taken
                      group by taken.strand order by taken.strand) as t;
-            perform from (select s.id from tenure.strands as s where s.id = any (v_strands)
-                           order by s.id for update) as held;
             update tenure.strands as s
                set next_at = least(s.next_at, t.due)
               from unnest(v_strands, v_dues) as t (strand, due)
