@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tenure.base.model import Event
     from tenure.base.secrets import Basic, Bearer, Header, env, file
     from tenure.base.ticks import Tick
+    from tenure.base.unique import Unique
     from tenure.flow.context import Context
     from tenure.flow.current import current
     from tenure.flow.http import Http
@@ -72,6 +73,7 @@ __all__ = [
     "Tenure",
     "TenureError",
     "Tick",
+    "Unique",
     "current",
     "env",
     "file",
@@ -87,6 +89,7 @@ _ROOMS = {
     "base.model": ("Event",),
     "base.secrets": ("Basic", "Bearer", "Header", "env", "file"),
     "base.ticks": ("Tick",),
+    "base.unique": ("Unique",),
     "flow.context": ("Context",),
     "flow.current": ("current",),
     "flow.http": ("Http",),

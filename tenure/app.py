@@ -25,6 +25,7 @@ from tenure.base.errors import (
     UnknownName,
 )
 from tenure.base.secrets import SecretRef
+from tenure.base.unique import Unique
 from tenure.flow import enqueue
 from tenure.flow import provider as providers
 from tenure.flow import source as sources
@@ -218,6 +219,7 @@ class Tenure:
         lease: Length | None = None,
         timeout: Length | None = None,
         concurrency: int | None = None,
+        unique: Unique | str | None = None,
         expires: Length | None = None,
     ) -> Declaring: ...
     def automation(
@@ -238,6 +240,7 @@ class Tenure:
         lease: Length | None = None,
         timeout: Length | None = None,
         concurrency: int | None = None,
+        unique: Unique | str | None = None,
         expires: Length | None = None,
     ) -> object:
         """Declare an automation; its name is the function's unless it is given one.
@@ -245,12 +248,11 @@ class Tenure:
         An ``async def`` runs in the event loop, a ``def`` in a thread, with a ``SyncContext``.
         ``on``: the sources and schedules it listens to; ``lane``: the provider it is dispatched
         under; ``replaces``: the old system's workflow, as ``n8n:lead``; ``version``: a label beside
-        the hash; ``priority`` 0 first to 9; ``lease``: how long a claim lasts unrenewed (it is
-        renewed each quarter, and sends nothing in its last sixth, or by the settings where those
-        are shorter); ``timeout``: how long a handler may take in one claim before its calls are
-        refused and it is stopped, which fails the attempt; ``concurrency``: so many of its jobs run
-        at once over all workers, live ones and others counted apart; ``expires``: a job that nobody
-        has claimed so long after it became due is cancelled.
+        the hash; ``priority`` 0 first to 9; ``lease``: how long a claim lasts unrenewed (renewed
+        each quarter, silent in its last sixth, or by the settings if shorter); ``timeout``: how
+        long a handler may take before it is stopped, which fails the attempt; ``concurrency``: so
+        many of its jobs run at once over all workers, live and others apart; ``unique``: one job
+        for each key, as ``"{email}"``; ``expires``: how long after it was due it must be claimed.
         """
 
         def declare(handler: Callable[..., object]) -> Automation[object, object]:
@@ -269,6 +271,7 @@ class Tenure:
                 lease=lease,
                 timeout=timeout,
                 concurrency=concurrency,
+                unique=unique,
                 expires=expires,
             )
             self._once("automation", declared.name, self.automations)

@@ -262,4 +262,6 @@ class Declared(msgspec.Struct, frozen=True):
     lease: float | None = None
     timeout: float | None = None
     concurrency: int | None = None
+    unique_by: str | None = None
+    unique_for: float | None = None
     expires: float | None = None

@@ -101,6 +101,8 @@ def _settings(found: ListedAutomation) -> list[str]:
         said.append(f"A handler is stopped after {words(found.timeout)}.")
     if found.concurrency is not None:
         said.append(f"At most {found.concurrency} of its jobs run at once.")
+    if found.unique_by is not None:
+        said.append(f"One job for each {found.unique_by}, {found.unique_until}.")
     if found.expires is not None:
         said.append(f"A job that nobody claims within {words(found.expires)} is cancelled.")
     if found.tags:

@@ -14,10 +14,12 @@ from typing import Generic, TypeVar, cast, overload
 import msgspec
 
 from tenure.base import content, json, leases, limits
+from tenure.base import unique as uniques
 from tenure.base.backoff import Backoff
 from tenure.base.durations import Length
 from tenure.base.errors import ConfigurationError, InvalidInput
 from tenure.base.model import Declared, Event
+from tenure.base.unique import Unique
 from tenure.flow import inputs, version
 from tenure.flow.context import Context
 from tenure.flow.sync import SyncContext
@@ -46,6 +48,7 @@ class Automation(Generic[I, O]):
         lease: Length | None = None,
         timeout: Length | None = None,
         concurrency: int | None = None,
+        unique: Unique | str | None = None,
         expires: Length | None = None,
     ) -> None:
         """Read the function's types; raises ``ConfigurationError`` where it cannot be a handler."""
@@ -61,6 +64,7 @@ class Automation(Generic[I, O]):
         self.input_type = inputs.declared(fn)
         self.takes_input = len(inspect.signature(fn).parameters) > 1
         schema = inputs.schema(self.input_type)
+        self.unique = uniques.declared(unique, schema)
         self._declared = Declared(
             name=name,
             version="",
@@ -79,6 +83,8 @@ class Automation(Generic[I, O]):
             concurrency=None
             if concurrency is None
             else limits.count(concurrency, "concurrency", most=limits.MOST_AT_ONCE),
+            unique_by=self.unique.by if self.unique else None,
+            unique_for=self.unique.seconds if self.unique else None,
             expires=limits.length(expires, "expiry", least=limits.LEAST, most=limits.LONGEST),
         )
 

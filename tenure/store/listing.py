@@ -51,6 +51,8 @@ class ListedAutomation(msgspec.Struct, frozen=True):
     lease: float | None
     timeout: float | None
     concurrency: int | None
+    unique_by: str | None
+    unique_until: str
     expires: float | None
     replaces: str | None
     tags: tuple[str, ...]

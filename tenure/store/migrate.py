@@ -19,7 +19,7 @@ from tenure.base.errors import SchemaMismatch
 from tenure.store.database import Database, first_line
 
 # What this code needs: the newest migration it was written against.
-CODE_VERSION = 26
+CODE_VERSION = 27
 OLDEST_SERVER = 150000
 
 # What others are given: to make jobs, to read, to act.

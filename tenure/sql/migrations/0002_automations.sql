@@ -15,6 +15,8 @@ create table tenure.automations (
     lease double precision,
     timeout double precision,
     concurrency integer,
+    unique_by text,
+    unique_for double precision,
     expires double precision,
     input_schema json,
     input_limit integer not null default 1000000,
@@ -30,6 +32,8 @@ create table tenure.automations (
     constraint concurrency_is_a_count check (concurrency between 1 and 1000),
     constraint expires_is_a_length_of_time check (expires > 0)
 );
+comment on column tenure.automations.unique_for is
+    'Seconds for which the key that unique_by makes is taken; null: until its job has finished';
 comment on column tenure.automations.expires is
     'Seconds after a job became due in which it must be claimed; null: it waits for ever';
 comment on column tenure.automations.first_event is

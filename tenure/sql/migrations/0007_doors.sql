@@ -174,7 +174,8 @@ create function tenure.declared(p_automation text) returns tenure.automations
     $$;
 
 -- Enqueues one job and tells its id and whether this call created it.  An unknown automation raises
--- TN001.  A key that is taken answers with the job that holds it.  Due at a time, or after a delay;
+-- TN001.  A key that is taken answers with the job that holds it; one that is not given is made of the
+-- input, where the automation says how.  Due at a time, or after a delay;
 -- cancelled where nobody has claimed it by the time it expires, or so long after it was due.
 create function tenure.enqueue(
         automation text, input json default null, key text default null,
@@ -189,29 +190,22 @@ create function tenure.enqueue(
         v_automation constant tenure.automations := tenure.declared(automation);
         v_id constant uuid := tenure.uuid7();
         v_due constant timestamptz := tenure.due_at(enqueue.at, enqueue.delay);
+        v_key constant text := coalesce(
+            enqueue.key, tenure.unique_key(v_automation.unique_by, enqueue.input));
         v_holder uuid;
     begin
         perform tenure.check_input(enqueue.input, v_automation.input_limit);
-        if enqueue.key is not null then
-            for attempt in 1..2 loop
-                insert into tenure.unique_keys as u (automation, key, job_id)
-                values (v_automation.name, enqueue.key, v_id)
-                on conflict on constraint unique_keys_pkey do update
-                    set job_id = excluded.job_id, until = null
-                    where u.until <= tenure.clock()
-                returning u.job_id into v_holder;
-                exit when v_holder is not null;
-                select u.job_id into v_holder from tenure.unique_keys as u
-                 where u.automation = v_automation.name and u.key = enqueue.key;
-                exit when v_holder is not null;
-            end loop;
-            if v_holder is distinct from v_id then
+        if v_key is not null then
+            v_holder := (tenure.take_keys(
+                v_automation.name, array[v_key], array[v_id], array[
+                    case when enqueue.key is null then tenure.unique_until(v_automation) end]))[1];
+            if v_holder <> v_id then
                 return query select v_holder, false;
                 return;
             end if;
         end if;
         perform tenure.make_job(v_automation, null, coalesce(enqueue.input, 'null'::json), v_due,
-                                enqueue.priority::smallint, enqueue.key, enqueue.tags,
+                                enqueue.priority::smallint, v_key, enqueue.tags,
                                 coalesce(enqueue.created_by, tenure.actor()), v_id, null,
                                 coalesce(enqueue.expires, v_due + enqueue.expires_after));
         return query select v_id, true;
@@ -237,6 +231,9 @@ create function tenure.accept(
             select p.target from tenure.pauses as p
              where p.target = 'source:' || p_source and p.until > tenure.clock());
         v_automation tenure.automations;
+        v_id uuid;
+        v_unique text;
+        v_holder uuid;
     begin
         if p_key is not null then
             insert into tenure.event_keys (source, key_hash, event_id, digest)
@@ -259,8 +256,20 @@ create function tenure.accept(
              order by a.name
                for key share
         loop
-            perform tenure.make_job(v_automation, v_event, null, null, null, null, null,
-                                    coalesce(p_created_by, 'source:' || p_source), tenure.uuid7(),
+            v_id := tenure.uuid7();
+            v_unique := case when v_automation.unique_by is not null then tenure.unique_key(
+                v_automation.unique_by, tenure.event_input(p_body, p_content_type)) end;
+            if v_unique is not null then
+                v_holder := (tenure.take_keys(
+                    v_automation.name, array[v_unique], array[v_id],
+                    array[tenure.unique_until(v_automation)]))[1];
+                if v_holder <> v_id then
+                    perform tenure.note_unmade(v_holder, v_event, p_source, v_unique);
+                    continue;
+                end if;
+            end if;
+            perform tenure.make_job(v_automation, v_event, null, null, null, v_unique, null,
+                                    coalesce(p_created_by, 'source:' || p_source), v_id,
                                     null, null, v_stands);
             v_jobs := v_jobs + 1;
         end loop;

@@ -42,22 +42,25 @@ create function tenure.check_input(p_input json, p_limit integer, p_place bigint
 
 -- Who holds each key, by place: the job that is to be made there, or another.  Keys are taken in
 -- their order, so that two calls wait for each other in one direction only.
-create function tenure.take_keys(p_automation text, p_keys text[], p_ids uuid[]) returns uuid[]
+create function tenure.take_keys(
+        p_automation text, p_keys text[], p_ids uuid[], p_untils timestamptz[])
+    returns uuid[]
     language plpgsql volatile
     as $$
     declare
         v_holders uuid[];
     begin
         for attempt in 1..5 loop
-            insert into tenure.unique_keys as u (automation, key, job_id)
-            select p_automation, f.key, f.id
-              from (select distinct on (k.key) k.key, k.id
-                      from unnest(p_keys, p_ids) with ordinality as k (key, id, place)
+            insert into tenure.unique_keys as u (automation, key, job_id, until)
+            select p_automation, f.key, f.id, f.until
+              from (select distinct on (k.key) k.key, k.id, k.until
+                      from unnest(p_keys, p_ids, p_untils) with ordinality
+                           as k (key, id, until, place)
                      where k.key is not null
                      order by k.key, k.place) as f
              order by f.key
             on conflict on constraint unique_keys_pkey do update
-                set job_id = excluded.job_id, until = null
+                set job_id = excluded.job_id, until = excluded.until
                 where u.until <= tenure.clock();
             v_holders := array(
                 select u.job_id
@@ -97,6 +100,7 @@ create function tenure.enqueue_many(
         v_inputs json[];
         v_ids uuid[];
         v_holders uuid[];
+        v_keys text[];
     begin
         if json_typeof(inputs) <> 'array' then
             raise exception 'the inputs are no array (%): there is no telling them apart',
@@ -114,11 +118,21 @@ create function tenure.enqueue_many(
            from unnest(v_inputs) with ordinality as i (input, n);
         v_ids := array(select tenure.uuid7() from generate_series(1, cardinality(v_inputs)));
         v_holders := v_ids;
-        if keys is not null then
-            v_holders := tenure.take_keys(v_automation.name, keys, v_ids);
+        v_keys := keys;
+        if v_automation.unique_by is not null then
+            v_keys := array(
+                select coalesce(t.key, tenure.unique_key(v_automation.unique_by, t.input))
+                  from unnest(v_inputs, coalesce(keys, '{}')) with ordinality as t (input, key, n)
+                 order by t.n);
+        end if;
+        if v_keys is not null then
+            v_holders := tenure.take_keys(v_automation.name, v_keys, v_ids, array(
+                select case when t.key is null then tenure.unique_until(v_automation) end
+                  from unnest(v_ids, coalesce(keys, '{}')) with ordinality as t (id, key, n)
+                 order by t.n));
         end if;
         perform tenure.make_jobs(
-            v_automation, v_inputs, v_ids, v_holders, keys, v_due,
+            v_automation, v_inputs, v_ids, v_holders, v_keys, v_due,
             coalesce(enqueue_many.expires, v_due + enqueue_many.expires_after),
             enqueue_many.priority::smallint, enqueue_many.tags,
             coalesce(enqueue_many.created_by, tenure.actor()));
