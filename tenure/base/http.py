@@ -6,6 +6,8 @@ and telemetry headers are never part of a ``Request``: the carrier adds them whe
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from tenure.base import json
@@ -37,7 +39,7 @@ class Response(msgspec.Struct, frozen=True):
         """The body as UTF-8 text, with a mark where bytes are not."""
         return self.body.decode("utf-8", "replace")
 
-    def json(self) -> object:
+    def json(self) -> Any:  # noqa: ANN401 - authors index what a provider sent, as in httpx2
         """The body decoded as JSON; raises ``InvalidInput`` where it is not JSON."""
         return json.decode(self.body)
 

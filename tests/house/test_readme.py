@@ -110,6 +110,21 @@ def test_every_command_that_it_names_exists() -> None:
     assert [t for t in sorted(targets) if f"\n{t}:" not in makefile] == []
 
 
+def test_the_program_passes_a_strict_type_checker(tmp_path: Path) -> None:
+    """What a reader copies has no error that their own checker would find."""
+    (tmp_path / "automations.py").write_text(program(), encoding="utf-8")
+    checker = [sys.executable, "-m", "mypy", "--strict", "--config-file="]
+    done = subprocess.run(
+        [*checker, "--cache-dir", str(tmp_path / "cache"), "automations.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
 def test_the_program_runs_and_its_failed_job_explains_itself(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

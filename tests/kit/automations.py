@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import json
 import os
-from typing import cast
 
 import msgspec
 
@@ -121,7 +120,7 @@ class Order(msgspec.Struct):
 
 
 def _id(answer: Response) -> str:
-    return str(cast("dict[str, object]", answer.json())["id"])
+    return str(answer.json()["id"])
 
 
 def weigh(n: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from typing import cast
 
 from tenure import Backoff, Budget, Context, Tenure, env
 from tenure.base.secrets import Header
@@ -40,7 +39,7 @@ async def revisit(ctx: Context, seconds: float) -> int:
     """Makes something, sleeps, and looks at what it made."""
     made = await ctx.http(crm).post("/deals", step="make", json={"n": 1})
     await ctx.sleep(seconds)
-    name = cast("dict[str, object]", made.json())["id"]
+    name = made.json()["id"]
     return (await ctx.http(crm).get(f"/deals/{name}")).status
 
 
