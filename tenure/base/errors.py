@@ -11,6 +11,7 @@ TenureError
 │   └── BrokenApp           the author's code raised while it was imported
 ├── InvalidInput            an input that the automation's type does not accept
 ├── Unserialisable          a value that JSON cannot hold
+├── Misused                 something of Tenure's, called in a way that it does not take
 ├── StepError               steps named wrongly
 │   ├── DuplicateStep       one name twice in one run
 │   └── UnnamedEffect       an unsafe call without a step
@@ -18,6 +19,7 @@ TenureError
 │   ├── CallRefused         the provider answered and refused
 │   ├── CallForbidden       Tenure refused before anything left
 │   └── CallFailed          a safe call that got no usable answer
+├── ExitRefused             a handler asked its process to exit: only its run ended
 ├── LeaseLost               the claim is over: nothing may be done in its name
 ├── DatabaseError           the database cannot be used as it is
 │   ├── DatabaseUnavailable it does not answer
@@ -89,6 +91,10 @@ class Unserialisable(TenureError):
     """A value cannot be written as JSON."""
 
 
+class Misused(TenureError):
+    """Something of Tenure's was called in a way that it does not take: no repeat goes better."""
+
+
 class StepError(TenureError):
     """A step was named in a way that cannot be remembered."""
 
@@ -121,6 +127,10 @@ class CallForbidden(CallError):
 
 class CallFailed(CallError):
     """A safe call got no usable answer; it changed nothing and may be made again."""
+
+
+class ExitRefused(TenureError):
+    """A handler asked its process to exit: that ends the job's run, and not the process."""
 
 
 class LeaseLost(TenureError):

@@ -24,6 +24,7 @@ from tenure.base import conceal, json
 from tenure.base.errors import (
     ConfigurationError,
     DatabaseError,
+    ExitRefused,
     InvalidInput,
     MissingSecret,
     Unserialisable,
@@ -51,12 +52,11 @@ log = logging.getLogger("tenure.worker")
 _LEFTOVER_SECONDS = 5.0
 
 
-class _Escaped(Exception):
-    """An exit that a handler asked for: it ends the job, not the process."""
-
-
-def _escaped(exit_: BaseException) -> _Escaped:
-    return _Escaped(f"the handler asked the process to exit ({exit_!r})")
+def _escaped(exit_: BaseException) -> ExitRefused:
+    return ExitRefused(
+        f"the handler asked its process to exit ({exit_!r}): only its run has ended",
+        hint="Return, or raise Fail with the reason.",
+    )
 
 
 def _returned(value: object) -> object:
