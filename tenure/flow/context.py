@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, TypeVar, overload
 
 from tenure.base import json
-from tenure.base.errors import UnknownName
+from tenure.base.errors import Misused, UnknownName
 from tenure.base.model import Event, Mode, Step
 from tenure.flow import inputs
 from tenure.flow.crossing import computed
@@ -23,6 +23,7 @@ from tenure.flow.outbound import Carriers
 from tenure.flow.provider import Provider
 from tenure.flow.run import Run, Suspension, Waiting
 from tenure.flow.signals import Duration, seconds
+from tenure.flow.surface import checked
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,12 +61,18 @@ class Context:
         """The event that made this job; None where it was enqueued by hand."""
         return self._run.job.event
 
+    @checked
     def http(self, provider: Provider | str) -> Http:
         """A provider's API through the gate; raises ``UnknownName`` for one nobody declared."""
         if isinstance(provider, str):
             if provider not in self._providers:
                 raise UnknownName.of("provider", provider, self._providers)
             provider = self._providers[provider]
+        if not isinstance(provider, Provider):
+            raise Misused(
+                f"ctx.http was given what is no provider ({type(provider).__name__})",
+                hint="Give what app.provider returned, or its name.",
+            )
         return Http(self._run, provider, self._carriers, self._call_timeout)
 
     @overload
@@ -74,6 +81,7 @@ class Context:
     ) -> T: ...
     @overload
     async def step(self, name: str, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T: ...
+    @checked
     async def step(
         self, name: str, fn: Callable[..., object], *args: object, **kwargs: object
     ) -> object:
@@ -86,6 +94,11 @@ class Context:
         run = self._run
         await run.pace()
         run.name(name)
+        if not callable(fn):
+            raise Misused(
+                f"the step {name!r} was given what cannot be called ({type(fn).__name__})",
+                hint="Give the function and its arguments, as in ctx.step('weigh', weigh, order).",
+            )
         arguments = hashlib.sha256(json.encode([args, kwargs])).digest() if args or kwargs else None
         type_ = inputs.returned(fn)
         known = run.memory.steps.get(name)
@@ -106,6 +119,7 @@ class Context:
             said = f"{known.name} was given other arguments than before; its first result stands"
             await self._run.desk.journal(job.id, job.fence, "drift", said, {"step": known.name})
 
+    @checked
     def decide(self, name: str, choice: bool) -> bool:  # noqa: FBT001 - the choice is the point
         """A named branch, remembered and later compared; gives back the choice of the first run."""
         run = self._run
@@ -139,6 +153,7 @@ class Context:
         seed = f"{self._run.job.id}:random#{self._run.place('random')}"
         return random.Random(seed).random()  # noqa: S311  repeatable on purpose
 
+    @checked
     async def sleep(self, duration: Duration, *, name: str | None = None) -> None:
         """Wait; a wait beyond a moment gives the slot back and costs no attempt."""
         run = self._run
@@ -159,9 +174,15 @@ class Context:
             except Waiting as waiting:
                 await run.suspend(waiting.why)
 
+    @checked
     async def log(self, message: str, **fields: object) -> None:
         """A line in the job's story."""
         run = self._run
         await run.pace()
+        if not isinstance(message, str):
+            raise Misused(
+                f"ctx.log was given what is no text ({type(message).__name__})",
+                hint="Give a message, and values by name.",
+            )
         shown = json.decode(run.hide(json.encode(fields).decode())) if fields else None
         await run.desk.journal(run.job.id, run.job.fence, "log", run.hide(message), shown)

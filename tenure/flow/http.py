@@ -11,12 +11,15 @@ from typing import TypedDict, Unpack
 
 import msgspec
 
+from tenure.base.errors import Misused
 from tenure.base.http import Response
 from tenure.flow import outbound
 from tenure.flow.call import Body, Call, Headers, Params, build
 from tenure.flow.outbound import Carriers
 from tenure.flow.provider import Provider
 from tenure.flow.run import Run
+from tenure.flow.signals import seconds
+from tenure.flow.surface import checked, refuse_unknown
 
 
 class Reading(TypedDict, total=False):
@@ -49,6 +52,10 @@ class Writing(TypedDict, total=False):
     accept: Sequence[int]
 
 
+_READING = frozenset(Reading.__annotations__)
+_WRITING = frozenset(Writing.__annotations__)
+
+
 class Http:
     """One provider's API, through the gate, for one run of one job."""
 
@@ -61,35 +68,43 @@ class Http:
         self._carriers = carriers
         self._timeout = timeout
 
+    @checked
     async def get(self, url: str, **options: Unpack[Reading]) -> Response:
         """GET; remembered where it has a step."""
         return await self._read("GET", url, options)
 
+    @checked
     async def head(self, url: str, **options: Unpack[Reading]) -> Response:
         """HEAD; remembered where it has a step."""
         return await self._read("HEAD", url, options)
 
+    @checked
     async def options(self, url: str, **options: Unpack[Reading]) -> Response:
         """OPTIONS; remembered where it has a step."""
         return await self._read("OPTIONS", url, options)
 
+    @checked
     async def post(self, url: str, *, step: str | None, **options: Unpack[Writing]) -> Response:
         """POST; an effect under the step's key."""
         return await self._write("POST", url, step, options)
 
+    @checked
     async def put(self, url: str, *, step: str | None, **options: Unpack[Writing]) -> Response:
         """PUT; an effect under the step's key."""
         return await self._write("PUT", url, step, options)
 
+    @checked
     async def patch(self, url: str, *, step: str | None, **options: Unpack[Writing]) -> Response:
         """PATCH; an effect under the step's key."""
         return await self._write("PATCH", url, step, options)
 
+    @checked
     async def delete(self, url: str, *, step: str | None, **options: Unpack[Writing]) -> Response:
         """DELETE; an effect under the step's key."""
         return await self._write("DELETE", url, step, options)
 
     async def _read(self, method: str, url: str, options: Reading) -> Response:
+        refuse_unknown(method.lower(), options, _READING)
         return await self._send(
             method,
             url,
@@ -104,6 +119,7 @@ class Http:
         )
 
     async def _write(self, method: str, url: str, step: str | None, options: Writing) -> Response:
+        refuse_unknown(method.lower(), options, _WRITING)
         return await self._send(
             method,
             url,
@@ -135,19 +151,25 @@ class Http:
     ) -> Response:
         run = self._run
         await run.pace()
-        call = build(
-            self._provider,
-            method,
-            url,
-            body=body,
-            params=params,
-            headers=headers,
-            safe=safe,
-            operation=operation,
-            step=step,
-            timeout=self._timeout if timeout is None else timeout,
-            accept=accept,
-        )
+        try:
+            call = build(
+                self._provider,
+                method,
+                url,
+                body=body,
+                params=params,
+                headers=headers,
+                safe=safe,
+                operation=operation,
+                step=step,
+                timeout=self._timeout if timeout is None else seconds(timeout),
+                accept=accept,
+            )
+        except (TypeError, ValueError, AttributeError, LookupError) as misfit:
+            raise Misused(
+                f"{method} cannot be made of what it was given ({misfit}): nothing was sent",
+                hint="Compare each argument with its type.",
+            ) from misfit
         return await self._carry(call, step)
 
     async def _carry(self, call: Call, step: str | None) -> Response:

@@ -7,15 +7,25 @@ thing asked of the context raises it again, and the run counts as suspended howe
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta
 from uuid import UUID
+
+from tenure.base.errors import Misused
 
 Duration = float | timedelta
 
 
 def seconds(duration: Duration) -> float:
-    """A duration as seconds."""
-    return duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
+    """A duration as seconds; raises ``Misused`` for what is none."""
+    if isinstance(duration, timedelta):
+        return duration.total_seconds()
+    if not isinstance(duration, int | float) or not math.isfinite(duration):
+        raise Misused(
+            f"a duration was given that is none ({duration!r}): nothing was done",
+            hint="Give seconds as a number, or a timedelta.",
+        )
+    return float(duration)
 
 
 class Signal(Exception):
@@ -40,7 +50,15 @@ class Defer(Signal):
     ) -> None:
         """Until a moment with a zone, or after seconds or a timedelta; exactly one of the two."""
         if (until is None) == (after is None):
-            raise ValueError("Defer takes exactly one of until= and after=")
+            raise Misused(
+                "Defer was given neither a moment nor a duration, or both: it does not say when",
+                hint="Give one of until= and after=.",
+            )
+        if until is not None and until.tzinfo is None:
+            raise Misused(
+                f"Defer was given a moment without a zone ({until}): it may mean any of 24",
+                hint="Give until= a zone, as ctx.now() has one.",
+            )
         super().__init__(reason)
         self.reason = reason
         self.until = until

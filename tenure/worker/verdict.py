@@ -17,17 +17,25 @@ from tenure.base.errors import (
     CallRefused,
     InvalidInput,
     LeaseLost,
+    Misused,
     StepError,
     UnknownName,
     Unserialisable,
 )
+from tenure.base.http import Response
 from tenure.base.model import Finish, HandBack, Job
 from tenure.flow.automation import Automation
+from tenure.flow.context import Context
+from tenure.flow.crossing import Twin
+from tenure.flow.http import Http
 from tenure.flow.run import Suspension
 from tenure.flow.signals import Defer, Fail, Hold, Retry
 
 ERROR_LIMIT = 64_000
-_HOPELESS = (CallRefused, CallForbidden, StepError, InvalidInput, Unserialisable, UnknownName, Fail)
+# What Tenure's own rules forbid, this version of the code will do again at every repeat.
+_MISUSES = (Misused, StepError, CallForbidden, Unserialisable, UnknownName)
+_HOPELESS = (*_MISUSES, CallRefused, InvalidInput, Fail)
+_MISUSED = "It is not tried again: the same version would fail in the same way."
 
 End = Finish | HandBack
 
@@ -66,7 +74,8 @@ def raised(
             send_id=error.send_id,
         )
     after = error.after if isinstance(error, Retry) else None
-    hopeless = any(isinstance(leaf, _HOPELESS) for leaf in _leaves(error))
+    leaves = _leaves(error)
+    hopeless = any(isinstance(leaf, _HOPELESS) or _misused(leaf) for leaf in leaves)
     if hopeless or job.failures + 1 >= automation.max_attempts:
         return failed(job, error)
     return again(job, type(error).__name__, described(error), automation, after)
@@ -133,6 +142,13 @@ def again(
     )
 
 
+def _misused(error: BaseException) -> bool:
+    """Whether something of Tenure's was used as it cannot be, a name it has not among that."""
+    if isinstance(error, AttributeError):
+        return isinstance(error.obj, Context | Http | Twin | Response)
+    return isinstance(error, _MISUSES)
+
+
 def _leaves(error: BaseException) -> list[BaseException]:
     """What a task group gathered, however deep; the error itself where it is no group."""
     if not isinstance(error, BaseExceptionGroup):
@@ -164,7 +180,8 @@ def _finished(job: Job, error_class: str, error: str) -> Finish:
 def described(error: BaseException) -> str:
     """The error's first line, then where it came from."""
     try:
-        said = f"{error}\n\n{''.join(traceback.format_exception(error))}"
+        mark = f" {_MISUSED}" if any(_misused(leaf) for leaf in _leaves(error)) else ""
+        said = f"{error}{mark}\n\n{''.join(traceback.format_exception(error))}"
     except BaseException as odd:  # noqa: BLE001 - an error that cannot be printed harms nobody
         return f"{type(error).__name__} cannot be printed ({type(odd).__name__})"
     return said
