@@ -77,7 +77,7 @@ def _wal(own: Database) -> int:
 def _crowded(own: Database, many: int) -> dict[str, object]:
     """Alternating rounds of writers while nobody, or somebody, is idle: the better of each."""
     worker = uuid.uuid4()
-    workers.arrive(own, id=worker, host="bench", pid=1, kind="live", automations=["nothing"])
+    workers.arrive(own, id=worker, host="bench", pid=1, kind="live", automations={"nothing": "v"})
     best = {"nobody_idle": 0, "one_idle": 0}
     for idle in (False, True) * 2:
         workers.rest(own, worker, idle=idle)

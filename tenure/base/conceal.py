@@ -2,7 +2,8 @@
 
 The gate's records and the journal go through here.  Promises: no value that it knows is left, as it
 is or as the web writes it (percent-encoded, in a form, in JSON, within base64); ``reveal`` gives
-back exactly the bytes that ``hide`` was given; text that only looks like a mark reveals nothing.
+back exactly the bytes that ``hide`` was given; text that only looks like a mark reveals nothing;
+what people read is masked, which keeps marks as they are.
 
 A mark is ``{secret:NAME}``, or ``{secret:NAME|form}`` for a value that was written in that form;
 ``{secret:}`` stands for the text ``{secret:`` itself.
@@ -46,6 +47,8 @@ class Concealment:
         # Longest first: where one form begins like another, the whole of it is taken.
         texts = sorted(self._marks, key=len, reverse=True)
         self._pattern = re.compile(b"|".join(map(re.escape, texts)))
+        values = [text for text in texts if text != _OPENING]
+        self._values = re.compile(b"|".join(map(re.escape, values))) if values else None
 
     def hide(self, content: bytes) -> bytes:
         """The bytes with a mark in place of every secret value."""
@@ -59,6 +62,17 @@ class Concealment:
         """The text with a mark in place of every secret value."""
         hidden = self.hide(text.encode("utf-8", "surrogatepass"))
         return hidden.decode("utf-8", "surrogatepass")
+
+    def mask_text(self, text: str) -> str:
+        """The text with a mark in place of every secret value, for people: no way leads back.
+
+        Marks that stand in it already stay as they are, so masking twice changes nothing.
+        """
+        if self._values is None:
+            return text
+        plain = text.encode("utf-8", "surrogatepass")
+        masked = self._values.sub(lambda found: b"{secret:%b}" % self._marks[found[0]], plain)
+        return masked.decode("utf-8", "surrogatepass")
 
     def _value(self, name: bytes) -> bytes:
         if name not in self._written:

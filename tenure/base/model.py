@@ -226,6 +226,7 @@ class Finish(msgspec.Struct, frozen=True):
     result: str | None = None
     error_class: str | None = None
     error: str | None = None
+    traceback: str | None = None
 
 
 class HandBack(msgspec.Struct, frozen=True):
@@ -239,6 +240,7 @@ class HandBack(msgspec.Struct, frozen=True):
     waits: str | None = None
     error_class: str | None = None
     error: str | None = None
+    traceback: str | None = None
     question: str | None = None
     step: str | None = None
     send_id: UUID | None = None

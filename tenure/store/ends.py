@@ -61,6 +61,7 @@ def _finish(database: Database, worker: UUID, batch: list[Finish]) -> Sequence[R
             "results": [end.result for end in batch],
             "error_classes": [end.error_class for end in batch],
             "errors": [end.error for end in batch],
+            "tracebacks": [end.traceback for end in batch],
         },
     )
 
@@ -78,6 +79,7 @@ def _hand_back(database: Database, worker: UUID, batch: list[HandBack]) -> Seque
             "waits": [end.waits for end in batch],
             "error_classes": [end.error_class for end in batch],
             "errors": [end.error for end in batch],
+            "tracebacks": [end.traceback for end in batch],
             "questions": [end.question for end in batch],
             "steps": [end.step for end in batch],
             "sends": [end.send_id for end in batch],

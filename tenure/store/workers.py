@@ -8,7 +8,7 @@ relies on that, and behind a transaction pooler nobody listens.
 from __future__ import annotations
 
 import selectors
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Protocol
 from uuid import UUID
 
@@ -18,12 +18,19 @@ from tenure.store.database import Database
 
 
 def arrive(
-    database: Database, *, id: UUID, host: str, pid: int, kind: Kind, automations: Sequence[str]
+    database: Database, *, id: UUID, host: str, pid: int, kind: Kind, automations: Mapping[str, str]
 ) -> None:
-    """Put this process on record."""
+    """Put this process on record, with the automations it knows and the version of each."""
     database.run(
         "workers/arrive",
-        {"id": id, "host": host, "pid": pid, "kind": kind, "automations": list(automations)},
+        {
+            "id": id,
+            "host": host,
+            "pid": pid,
+            "kind": kind,
+            "automations": list(automations),
+            "versions": list(automations.values()),
+        },
     )
 
 

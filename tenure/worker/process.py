@@ -160,7 +160,10 @@ class Process:
             host=platform.node(),
             pid=os.getpid(),
             kind=self._duty.kind,
-            automations=self._duty.automations,
+            automations={
+                name: self._app.automations[name].declared.version
+                for name in self._duty.automations
+            },
         )
         database.close()
 

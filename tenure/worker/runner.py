@@ -17,8 +17,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar, cast
 from uuid import UUID
 
-import msgspec
-
 from tenure.app import Tenure
 from tenure.base import conceal, json
 from tenure.base.errors import (
@@ -101,13 +99,13 @@ class Runner:
         try:
             end = await self._end(run, automation)
         except Exception as odd:  # noqa: BLE001 - what cannot be told of a run fails its job alone
-            end = verdict.failed(job, odd)
+            end = verdict.failed(job, odd, self.hide)
         finally:
             run.close()
             self.tasks.pop(job.id, None)
             self.crossings.pop(job.id, None)
         try:
-            return end is not None and await self._settled(job, self._concealed(end))
+            return end is not None and await self._settled(run, end)
         finally:
             if self.runs.get(job.id) is run:
                 del self.runs[job.id]
@@ -122,7 +120,7 @@ class Runner:
         try:
             given = automation.decode(job.input, job.event)
         except InvalidInput as misfit:
-            return verdict.failed(job, misfit)
+            return verdict.failed(job, misfit, self.hide)
         result, error = await self._handled(run, automation, given)
         await run.quiet()
         await self._tidied(run)
@@ -132,8 +130,8 @@ class Runner:
         if run.suspension is not None:
             return await self._suspended(run, run.suspension, automation)
         if error is not None:
-            return verdict.raised(job, error, automation, run.now())
-        return verdict.succeeded(job, result, self._app.settings.result_limit)
+            return verdict.raised(job, error, automation, run.now(), self.hide)
+        return verdict.succeeded(job, result, self._app.settings.result_limit, self.hide)
 
     async def _handled(
         self, run: Run, automation: Automation[object, object], given: object
@@ -241,16 +239,7 @@ class Runner:
                 seconds=why.delay,
                 by=f"{said.get('provider')}: {said.get('budget') or said.get('why')}",
             )
-        return verdict.suspended(run.job, why, automation, strand)
-
-    def _concealed(self, end: End) -> End:
-        """The end without the secrets that an error or a question may repeat."""
-        changes = {
-            field: self.hide(text)
-            for field in ("error", "question", "waits")
-            if (text := getattr(end, field, None)) is not None
-        }
-        return msgspec.structs.replace(end, **changes) if changes else end
+        return verdict.suspended(run.job, why, automation, strand, self.hide)
 
     def hide(self, text: str) -> str:
         """A text without the secrets of this application's providers."""
@@ -258,10 +247,11 @@ class Runner:
         for provider in self._app.providers.values():
             with contextlib.suppress(MissingSecret):  # what is not there is in no text
                 found |= getattr(provider.auth, "secrets", dict)()
-        return conceal.of(found).hide_text(text)
+        return conceal.of(found).mask_text(text)
 
-    async def _settled(self, job: Job, end: End) -> bool:
+    async def _settled(self, run: Run, end: End) -> bool:
         """End the claim; an end that cannot be stored fails the job and says why."""
+        job = run.job
         try:
             ended = await self._desk.end(end)
         except DatabaseError:
@@ -273,9 +263,12 @@ class Runner:
                 f"the job's end could not be stored ({ended})",
                 hint="Return plain values; see what the database objects to.",
             )
-            ended = await self._desk.end(verdict.failed(job, error))
+            end = verdict.failed(job, error, self.hide)
+            ended = await self._desk.end(end)
         if ended is False:
             log.warning("job %s: the claim was over before it ended", job.id)
+        elif line := verdict.line(job, end, run.now()):
+            log.warning("%s", line)
         return ended is True
 
     async def hand_back(self, job: Job, why: str, *, delay: float = 0.0) -> None:

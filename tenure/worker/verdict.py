@@ -1,15 +1,15 @@
 """How a run ends its claim: from what a handler did to the row that says so.
 
 Called by the runner.  Pure but for the dice of the backoff.  Promises: a suspension wins over
-whatever the handler made of it; a failure that no repeat can mend spends no attempts on repeats; a
-text that cannot be stored is made storable.
+whatever the handler made of it; a failure that no repeat can mend spends no attempts on repeats;
+what cannot be stored is made storable, and secrets are taken out of it.
 """
 
 from __future__ import annotations
 
 import random
-import traceback
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
 from tenure.base import json, text
 from tenure.base.errors import (
@@ -30,27 +30,35 @@ from tenure.flow.crossing import Twin
 from tenure.flow.http import Http
 from tenure.flow.run import Suspension
 from tenure.flow.signals import Defer, Fail, Hold, Retry
+from tenure.worker import trace
+from tenure.worker.trace import Told
 
-ERROR_LIMIT = 64_000
 # What Tenure's own rules forbid, this version of the code will do again at every repeat.
 _MISUSES = (Misused, StepError, CallForbidden, Unserialisable, UnknownName)
-_HOPELESS = (*_MISUSES, CallRefused, InvalidInput, Fail)
+_HOPELESS = (CallRefused, InvalidInput, Fail)
 _MISUSED = "It is not tried again: the same version would fail in the same way."
 
+_LINE_LIMIT = 300
+
 End = Finish | HandBack
+Hide = Callable[[str], str]
 
 
-def succeeded(job: Job, result: object, limit: int) -> End:
+def succeeded(job: Job, result: object, limit: int, hide: Hide = str) -> End:
     """The end of a run that returned; a result that JSON cannot hold fails the job for good."""
     try:
         raw = json.encode(result)
     except Unserialisable as error:
-        return failed(job, error)
+        return failed(job, error, hide)
     return Finish(job.id, job.fence, "succeeded", text.storable_json(raw, limit).decode())
 
 
 def raised(
-    job: Job, error: BaseException, automation: Automation[object, object], now: datetime
+    job: Job,
+    error: BaseException,
+    automation: Automation[object, object],
+    now: datetime,
+    hide: Hide = str,
 ) -> End | None:
     """The end of a run that raised; None where the claim is over and nothing may be said."""
     error = _lone(error)
@@ -60,7 +68,7 @@ def raised(
         delay = error.after
         if delay is None:
             delay = (error.until - now).total_seconds() if error.until else 0.0
-        waits = {"why": "deferred", "said": text.storable(error.reason, 1_000)}
+        waits = {"why": "deferred", "said": text.storable(hide(error.reason), 1_000)}
         return HandBack(
             job.id, job.fence, "deferral", max(delay, 0.0), waits=json.encode(waits).decode()
         )
@@ -69,20 +77,26 @@ def raised(
             job.id,
             job.fence,
             "hold",
-            question=text.storable(error.question, 4_000),
+            question=text.storable(hide(error.question), 4_000),
             step=error.step,
             send_id=error.send_id,
         )
     after = error.after if isinstance(error, Retry) else None
     leaves = _leaves(error)
-    hopeless = any(isinstance(leaf, _HOPELESS) or _misused(leaf) for leaf in leaves)
+    misused = any(_misused(leaf) for leaf in leaves)
+    told = trace.told(error, hide, handler=automation.fn, remark=_MISUSED if misused else "")
+    hopeless = misused or any(isinstance(leaf, _HOPELESS) for leaf in leaves)
     if hopeless or job.failures + 1 >= automation.max_attempts:
-        return failed(job, error)
-    return again(job, type(error).__name__, described(error), automation, after)
+        return _finished(job, told)
+    return again(job, told, automation, after)
 
 
 def suspended(
-    job: Job, why: Suspension, automation: Automation[object, object], strand: int | None
+    job: Job,
+    why: Suspension,
+    automation: Automation[object, object],
+    strand: int | None,
+    hide: Hide = str,
 ) -> End | None:
     """The end of a run that was suspended; ``strand``: where it is parked, None at home."""
     match why.kind:
@@ -95,16 +109,17 @@ def suspended(
                 job.id,
                 job.fence,
                 "hold",
-                question=text.storable(why.question, 4_000) if why.question else None,
+                question=text.storable(hide(why.question), 4_000) if why.question else None,
                 step=why.step,
                 send_id=why.send_id,
             )
         case "failure" | "timeout":
-            error = why.error or "the outcome of a call is unknown"
+            said = why.error or "the outcome of a call is unknown"
             error_class = "TimedOut" if why.kind == "timeout" else "OutcomeUnknown"
+            told = trace.words(error_class, said, hide)
             if job.failures + 1 >= automation.max_attempts:
-                return _finished(job, error_class, error)
-            return again(job, error_class, error, automation, None, least=why.delay)
+                return _finished(job, told)
+            return again(job, told, automation, None, least=why.delay)
         case "wait" | "shutdown":
             waits = {"why": "shutdown"} if why.kind == "shutdown" else why.waits
             return HandBack(
@@ -113,14 +128,13 @@ def suspended(
                 "deferral",
                 0.0 if strand is not None else why.delay,
                 strand=strand,
-                waits=json.encode(waits).decode(),
+                waits=hide(json.encode(waits).decode()),
             )
 
 
 def again(
     job: Job,
-    error_class: str,
-    error: str,
+    told: Told,
     automation: Automation[object, object],
     after: float | None,
     *,
@@ -136,9 +150,10 @@ def again(
         job.fence,
         "failure",
         max(delay, least),
-        waits=json.encode({"why": "backoff", "error": error_class}).decode(),
-        error_class=text.storable(error_class, 200),
-        error=text.storable(error, ERROR_LIMIT),
+        waits=json.encode({"why": "backoff", "error": told.error_class}).decode(),
+        error_class=told.error_class,
+        error=told.error,
+        traceback=told.traceback,
     )
 
 
@@ -162,26 +177,38 @@ def _lone(error: BaseException) -> BaseException:
     return leaves[0] if len(leaves) == 1 else error
 
 
-def failed(job: Job, error: BaseException) -> Finish:
+def line(job: Job, end: End, now: datetime) -> str | None:
+    """One line for the log on a run that failed or was held, and on what follows; else None."""
+    if isinstance(end, HandBack) and end.ended == "hold" and end.question:
+        return f"job {job.id} ({job.automation}) is held: {_shown(end.question)}"
+    if end.error is None:
+        return None
+    follows = "it has failed for good"
+    if isinstance(end, HandBack):
+        due = now + timedelta(seconds=end.delay)
+        follows = f"it is tried again at {due:%Y-%m-%d %H:%M:%S} UTC"
+    said = f"{end.error_class}: {_shown(end.error)}"
+    return f"job {job.id} ({job.automation}), claim {job.fence}: {said}; {follows}"
+
+
+def _shown(words: str) -> str:
+    """The beginning of a text as it fits into a line, whatever characters it holds."""
+    first = words.split("\n", 1)[0]
+    cut = first if len(first) <= _LINE_LIMIT else f"{first[:_LINE_LIMIT]}…"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
+
+
+def failed(job: Job, error: BaseException, hide: Hide = str) -> Finish:
     """A failure for good."""
-    return _finished(job, type(error).__name__, described(error))
+    return _finished(job, trace.told(error, hide))
 
 
-def _finished(job: Job, error_class: str, error: str) -> Finish:
+def _finished(job: Job, told: Told) -> Finish:
     return Finish(
         job.id,
         job.fence,
         "failed",
-        error_class=text.storable(error_class, 200),
-        error=text.storable(error, ERROR_LIMIT),
+        error_class=told.error_class,
+        error=told.error,
+        traceback=told.traceback,
     )
-
-
-def described(error: BaseException) -> str:
-    """The error's first line, then where it came from."""
-    try:
-        mark = f" {_MISUSED}" if any(_misused(leaf) for leaf in _leaves(error)) else ""
-        said = f"{error}{mark}\n\n{''.join(traceback.format_exception(error))}"
-    except BaseException as odd:  # noqa: BLE001 - an error that cannot be printed harms nobody
-        return f"{type(error).__name__} cannot be printed ({type(odd).__name__})"
-    return said

@@ -131,3 +131,16 @@ def test_text_is_hidden_like_bytes() -> None:
 def test_a_concealment_does_not_show_what_it_knows() -> None:
     """Its representation holds no value."""
     assert "live" not in repr(CRM) + str(CRM)
+
+
+@given(secrets=st.dictionaries(st.text("ABC", min_size=1), lives, min_size=1), data=st.data())
+def test_what_people_read_is_masked_once(secrets: dict[str, str], data: st.DataObject) -> None:
+    """No value is left, marks stay as they are, and masking again changes nothing."""
+    pieces = st.sampled_from(sorted(secrets.values())) | st.sampled_from(["{secret:A}", "v ", "é"])
+    content = "".join(data.draw(st.lists(pieces, max_size=8)))
+    concealment = Concealment(secrets)
+    masked = concealment.mask_text(content)
+    assert not any(value in masked for value in secrets.values())
+    assert masked.count("{secret:A}") >= content.count("{secret:A}")
+    assert concealment.mask_text(masked) == masked
+    assert NOTHING.mask_text(content) == content

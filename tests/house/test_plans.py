@@ -155,6 +155,7 @@ def test_a_closed_strand_is_not_looked_into(crowded: Database) -> None:
                 "results": ["null"] * 50,
                 "error_classes": [None] * 50,
                 "errors": [None] * 50,
+                "tracebacks": [None] * 50,
             },
         ),
         (

@@ -52,7 +52,7 @@ class Scene:
             host="host-1",
             pid=pid,
             kind="live" if self.live else "not_live",
-            automations=["lead"],
+            automations={"lead": "v1"},
         )
 
     def enqueue(self, *, key: str | None = None, by: str | None = "ann") -> UUID:

@@ -212,8 +212,8 @@ def test_a_failure_with_attempts_left_says_when_it_is_tried_again(database: Data
     )
     assert said(database, job.id, "wait") == ("It failed at T and is tried again at T (in N).")
     assert said(database, job.id, "attempt") == (
-        f"Claim 1 by worker {scene.worker} (pid 4711 on host-1), begun at T, failed at T: "
-        "ValueError: no such deal. It was to go on at T."
+        f"Claim 1 by worker {scene.worker} (pid 4711 on host-1), begun at T, failed at T "
+        "in version v1: ValueError: no such deal. It was to go on at T."
     )
 
 

@@ -55,7 +55,7 @@ def scene(database: Database) -> Scene:
 def idle(database: Database, *, kind: Kind = "live", automations: str = "lead") -> UUID:
     """A worker that rests."""
     id = uuid4()
-    workers.arrive(database, id=id, host="h", pid=1, kind=kind, automations=[automations])
+    workers.arrive(database, id=id, host="h", pid=1, kind=kind, automations={automations: "v1"})
     workers.rest(database, id, idle=True)
     return id
 

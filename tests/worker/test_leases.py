@@ -101,7 +101,7 @@ def test_a_lapse_whose_worker_came_back_is_a_lost_lease(
 ) -> None:
     """It is counted and journalled, and nobody is blamed: the job runs beside others as before."""
     workers.arrive(
-        hand.database, id=hand.worker, host="here", pid=1, kind="live", automations=["deal"]
+        hand.database, id=hand.worker, host="here", pid=1, kind="live", automations={"deal": "v1"}
     )
     job = _claimed(rows, hand)
     clock.advance(11.0)

@@ -52,13 +52,15 @@ with turned as (
     returning j.*
 ), lapsed as (
     -- The statement's snapshot still shows each lapsed claim as it was.
-    insert into tenure.attempts (job_id, fence, ended, worker_id, claimed_at, waiting_on)
+    insert into tenure.attempts (job_id, fence, ended, worker_id, host, version, claimed_at,
+                                 waiting_on)
     select j.id, j.fence,
            case when j.worker_id = %(worker)s or tenure.turn(j, true) = 'adopt'
                 then 'lost_lease' else 'crash' end,
-           j.worker_id, j.claimed_at,
+           j.worker_id, r.host, r.version, j.claimed_at,
            json_build_object('last_heartbeat', j.heartbeat_at, 'leased_until', j.leased_until)
       from tenure.jobs as j
+      left join lateral tenure.ran(j.worker_id, j.automation) as r on true
      where j.id = any (array(select t.id from turned as t where t.previous_worker is not null))
     on conflict do nothing
 ), asked as (

@@ -1,7 +1,7 @@
 -- Ends claims whose jobs go on: a failure with attempts left, a deferral, a hold.
 -- Parameters: worker uuid; ids uuid[] in order, fences int[], ends text[] (failure, deferral,
 --   hold), delays float8[] seconds, strands int[] (null: home), waits, error_classes, errors,
---   questions, steps text[], sends uuid[].
+--   tracebacks, questions, steps text[], sends uuid[].
 -- Returns: the ids handed back.
 -- Locks: jobs by id; then slots go free, and attempts, dues and holds are appended.
 -- Index: the primary key.
@@ -9,9 +9,10 @@
 with told as (
     select * from unnest(%(ids)b::uuid[], %(fences)s::integer[], %(ends)b::text[],
                          %(delays)s::float8[], %(strands)s::integer[], %(waits)b::text[],
-                         %(error_classes)b::text[], %(errors)b::text[], %(questions)b::text[],
-                         %(steps)b::text[], %(sends)b::uuid[])
-        as t (id, fence, ended, delay, strand, waits, error_class, error, question, step, send_id)
+                         %(error_classes)b::text[], %(errors)b::text[], %(tracebacks)b::text[],
+                         %(questions)b::text[], %(steps)b::text[], %(sends)b::uuid[])
+        as t (id, fence, ended, delay, strand, waits, error_class, error, traceback, question, step,
+              send_id)
 ), held as materialized (
     select h.id, h.claimed_at from told as t
      cross join lateral (
@@ -36,14 +37,15 @@ with told as (
            waiting_on = t.waits::json
       from told as t
      where t.id = j.id and j.id = any (array(select h.id from held as h))
-    returning j.id, j.fence, j.strand, j.status, j.leased_until, t.ended, t.waits, t.error_class, t.error,
-              t.question, t.step, t.send_id
+    returning j.id, j.automation, j.fence, j.strand, j.status, j.leased_until, t.ended, t.waits,
+              t.error_class, t.error, t.traceback, t.question, t.step, t.send_id
 ), attempted as (
-    insert into tenure.attempts (job_id, fence, ended, worker_id, claimed_at, due, error_class,
-                                 error, waiting_on)
-    select b.id, b.fence, b.ended, %(worker)s, h.claimed_at, nullif(b.leased_until, 'infinity'),
-           b.error_class, b.error, b.waits::json
+    insert into tenure.attempts (job_id, fence, ended, worker_id, host, version, claimed_at, due,
+                                 error_class, error, traceback, waiting_on)
+    select b.id, b.fence, b.ended, %(worker)s, r.host, r.version, h.claimed_at,
+           nullif(b.leased_until, 'infinity'), b.error_class, b.error, b.traceback, b.waits::json
       from back as b join held as h on h.id = b.id
+      left join lateral tenure.ran(%(worker)s, b.automation) as r on true
 ), slot as (
     update tenure.slots as x set job_id = null
      where x.job_id = any (array(select b.id from back as b))

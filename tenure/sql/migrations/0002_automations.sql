@@ -45,6 +45,7 @@ create table tenure.workers (
     pid integer not null,
     kind text not null,
     automations text[] not null,
+    versions text[] not null,
     started_at timestamptz not null default tenure.clock(),
     last_seen timestamptz not null default tenure.clock(),
     stopped_at timestamptz,
@@ -52,6 +53,16 @@ create table tenure.workers (
 ) with (fillfactor = 50);
 comment on table tenure.workers is
     'One row a process, for people: a lease is judged by its own row alone';
+comment on column tenure.workers.versions is 'The version of each automation it knows, in their order';
+
+-- On which host, in which version, a worker process runs an automation.
+create function tenure.ran(p_worker uuid, p_automation text)
+    returns table (host text, version text)
+    language sql stable
+    as $$
+        select w.host, w.versions[array_position(w.automations, p_automation)]
+          from tenure.workers as w where w.id = p_worker
+    $$;
 
 create table tenure.promotions (
     id bigint generated always as identity primary key,

@@ -170,6 +170,7 @@ create table tenure.finished_jobs (
     created_by text not null,
     error_class text,
     error text,
+    traceback text,
     result json,
     tags text[] not null default '{}',
     primary key (id),
@@ -189,11 +190,14 @@ create table tenure.attempts (
     fence integer not null,
     ended text not null,
     worker_id uuid,
+    host text,
+    version text,
     claimed_at timestamptz,
     ended_at timestamptz not null default tenure.clock(),
     due timestamptz,
     error_class text,
     error text,
+    traceback text,
     waiting_on json,
     primary key (job_id, fence),
     constraint end_is_known check (
@@ -201,6 +205,10 @@ create table tenure.attempts (
 ) partition by range (job_id);
 comment on table tenure.attempts is
     'How each claim ended, but for a success at the first try, which the finished row tells alone';
+comment on column tenure.attempts.version is
+    'Of the code that ran; the job''s own is that under which it was made';
+comment on column tenure.attempts.traceback is
+    'Where the error came from; lines with > in the margin are the author''s own';
 
 create sequence tenure.journal_id;
 create table tenure.journal (

@@ -31,7 +31,7 @@ create view tenure.all_jobs as
            j.quarantine_crashes, j.worker_id, j.claimed_at, j.heartbeat_at, j.request,
            j.waiting_on, j.created_at, j.created_by, j.event_id, j.replay_of, j.unique_key, j.tags,
            j.strand, j.home, null::timestamptz as finished_at, null::text as error_class,
-           null::text as error, null::json as result,
+           null::text as error, null::text as traceback, null::json as result,
            case when j.fence = 0 then j.expires_at end as expires_at
       from tenure.jobs as j
       join tenure.strands as s on s.id = j.strand
@@ -40,7 +40,7 @@ create view tenure.all_jobs as
            f.fence, f.claim_count, f.failure_count, f.crash_count, f.deferral_count,
            f.quarantine_crashes, f.last_worker, f.claimed_at, null, null, null, f.created_at,
            f.created_by, f.event_id, f.replay_of, f.unique_key, f.tags, null, f.home,
-           f.finished_at, f.error_class, f.error, f.result, null
+           f.finished_at, f.error_class, f.error, f.traceback, f.result, null
       from tenure.finished_jobs as f;
 comment on view tenure.all_jobs is 'Every job, unfinished and finished, with the state people ask for';
 

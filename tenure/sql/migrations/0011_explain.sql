@@ -43,13 +43,14 @@ create function tenure.said_until(at timestamptz) returns text
                     else 'until somebody ends it' end
     $$;
 
-create function tenure.said_worker(worker uuid) returns text
+create function tenure.said_worker(worker uuid, host text default null) returns text
     language sql stable
     as $$
         select coalesce(
             (select format('worker %s (pid %s on %s)', w.id, w.pid, w.host)
                from tenure.workers as w where w.id = said_worker.worker),
-            'worker ' || said_worker.worker || ' (no longer on record)')
+            concat('worker ' || said_worker.worker, ' on ' || said_worker.host,
+                   ' (no longer on record)'))
     $$;
 
 -- An error's first line, with its class.

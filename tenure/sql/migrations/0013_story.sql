@@ -24,9 +24,11 @@ create function tenure.explain_attempts(j tenure.all_jobs)
     as $$
         select a.fence, a.ended_at, case
             when a.back = 201 then 'Earlier claims are in tenure.attempts.'
-            else format('Claim %s by %s, begun at %s, ', a.fence, tenure.said_worker(a.worker_id),
+            else format('Claim %s by %s, begun at %s, ', a.fence,
+                        tenure.said_worker(a.worker_id, a.host),
                         tenure.said_at(a.claimed_at)) || case a.ended
-                when 'failure' then format('failed at %s: %s.%s', tenure.said_at(a.ended_at),
+                when 'failure' then format('failed at %s%s: %s.%s', tenure.said_at(a.ended_at),
+                    ' in version ' || a.version,
                     rtrim(tenure.said_error(a.error_class, a.error), '.'),
                     ' It was to go on at ' || tenure.said_at(a.due) || '.')
                 when 'crash' then format('went without a word: last heartbeat at %s, lease over at '
@@ -47,6 +49,23 @@ create function tenure.explain_attempts(j tenure.all_jobs)
           from (select t.*, row_number() over (order by t.fence desc) as back
                   from tenure.attempts as t where t.job_id = j.id) as a
          where a.back <= 201
+    $$;
+
+-- Where the last error came from: the author's own frames, the last 20, outermost first.
+create function tenure.explain_trace(j tenure.all_jobs)
+    returns table (n bigint, at timestamptz, sentence text)
+    language sql stable
+    as $$
+        select f.n, null::timestamptz, format('At %s, line %s, in %s%s', f.part[1], f.part[2],
+                                              f.part[3], ': ' || nullif(f.part[4], ''))
+          from (select m.part, m.n, count(*) over () as frames
+                  from (select a.traceback from tenure.attempts as a
+                         where a.job_id = j.id and a.ended = 'failure'
+                         order by a.fence desc limit 1) as last
+                 cross join lateral regexp_matches(last.traceback,
+                       '> File "([^\n]*)", line (\d+), in ([^\n]*)(?:\n[ |+]*> +([^\n]*))?', 'g')
+                       with ordinality as m (part, n)) as f
+         where f.n > f.frames - 20
     $$;
 
 -- Named steps, decisions and sleeps, newest 200; results are the author's own and are not shown.

@@ -164,11 +164,12 @@ create function tenure.explain_one(job uuid)
             union all select 2, 0, 'wait', w.at, w.sentence from tenure.explain_waits(j) as w
             union all select 3, 0, 'job', a.at, a.sentence from tenure.explain_job(j) as a
             union all select 4, a.n, 'attempt', a.at, a.sentence from tenure.explain_attempts(j) as a
-            union all select 5, s.n, 'step', s.at, s.sentence from tenure.explain_steps(j) as s
-            union all select 6, c.n, 'call', c.at, c.sentence from tenure.explain_calls(j) as c
-            union all select 7, l.n, 'journal', l.at, l.sentence from tenure.explain_journal(j) as l
-            union all select 8, a.n, 'act', a.at, a.sentence from tenure.explain_acts(j) as a
-            union all select 9 + (x.part = 'replay')::integer, x.n, x.part, x.at, x.sentence
+            union all select 5, t.n, 'trace', t.at, t.sentence from tenure.explain_trace(j) as t
+            union all select 6, s.n, 'step', s.at, s.sentence from tenure.explain_steps(j) as s
+            union all select 7, c.n, 'call', c.at, c.sentence from tenure.explain_calls(j) as c
+            union all select 8, l.n, 'journal', l.at, l.sentence from tenure.explain_journal(j) as l
+            union all select 9, a.n, 'act', a.at, a.sentence from tenure.explain_acts(j) as a
+            union all select 10 + (x.part = 'replay')::integer, x.n, x.part, x.at, x.sentence
               from tenure.explain_next(j) as x;
     end
     $$;

@@ -71,12 +71,15 @@ create function tenure.job_for_act(p_job uuid) returns tenure.jobs
 create function tenure.note_lapse(p_job tenure.jobs) returns void
     language sql volatile
     as $$
-        insert into tenure.attempts (job_id, fence, ended, worker_id, claimed_at, waiting_on)
-        values (p_job.id, p_job.fence,
-                case when tenure.turn(p_job, true) = 'adopt' then 'lost_lease' else 'crash' end,
-                p_job.worker_id, p_job.claimed_at,
-                json_build_object('last_heartbeat', p_job.heartbeat_at,
-                                  'leased_until', p_job.leased_until))
+        insert into tenure.attempts (job_id, fence, ended, worker_id, host, version, claimed_at,
+                                     waiting_on)
+        select p_job.id, p_job.fence,
+               case when tenure.turn(p_job, true) = 'adopt' then 'lost_lease' else 'crash' end,
+               p_job.worker_id, r.host, r.version, p_job.claimed_at,
+               json_build_object('last_heartbeat', p_job.heartbeat_at,
+                                 'leased_until', p_job.leased_until)
+          from (select) as one
+          left join lateral tenure.ran(p_job.worker_id, p_job.automation) as r on true
         on conflict do nothing
     $$;
 
