@@ -187,10 +187,11 @@ class Course:
         headers = msgspec.json.decode(sent.answer_headers or "[]", type=tuple[tuple[str, str], ...])
         return Response(sent.status or 0, headers, self._hidden.reveal(sent.answer or b""))
 
-    def held(self, send: Send | Asked, why: str) -> Suspension:
-        """The suspension that asks a person what became of a send."""
+    def held(self, send: Send | Asked, why: str, *, status: int | None = None) -> Suspension:
+        """The suspension that asks a person what became of a send; ``status``: its answer's."""
+        came = "nobody knows what came of it" if status is None else "its answer does not tell"
         question = (
             f"Did {send.method} {send.url} happen? It was sent to {send.provider} under key "
-            f"{send.key[:12]}… and nobody knows what came of it: {why}."
+            f"{send.key[:12]}… and {came}: {why}."
         )
         return Suspension("hold", question=question, step=self.step, send_id=send.send_id)

@@ -31,7 +31,7 @@ async def settle(course: Course, sent: Send) -> Response | None:
         return None
     if not course.restore(sent):
         why = "its body was too large to keep, and this run built another one"
-        raise Waiting(course.held(sent, why))
+        raise Waiting(course.held(sent, why, status=sent.status))
     if sent.state in ("sending", "unknown", "refused"):
         await _may_repeat(course, sent)
     if course.drifted:
@@ -104,11 +104,14 @@ async def _may_repeat(course: Course, sent: Send) -> None:
         await prober(course, sent)
         raise Stale  # what it told is on record
     if sent.stored:
-        raise Waiting(course.held(sent, f"{provider} keeps its answer under that key"))
+        why = f"{provider} keeps its answer under that key"
+        raise Waiting(course.held(sent, why, status=sent.status))
     if sent.policy != "resend" or rule is None:
-        raise Waiting(course.held(sent, f"{provider} is not known to absorb a repeat"))
+        why = f"{provider} is not known to absorb a repeat"
+        raise Waiting(course.held(sent, why, status=sent.status))
     if (
         sent.age + clock.now() - course.run.memory.loaded
         > rule.window * _WINDOW_SHARE - course.call.timeout
     ):
-        raise Waiting(course.held(sent, f"{provider} may have forgotten the key by now"))
+        why = f"{provider} may have forgotten the key by now"
+        raise Waiting(course.held(sent, why, status=sent.status))

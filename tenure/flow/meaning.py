@@ -76,7 +76,8 @@ async def _acted(
             if response.status in course.call.accept:
                 return response
             if meaning.mismatch:
-                raise Waiting(course.held(asked, f"{meaning.why}; it holds another request"))
+                why = f"{meaning.why}; it holds another request"
+                raise Waiting(course.held(asked, why, status=response.status))
             raise refusal(course, response)
         case "throttled" | "overloaded":
             await _throttled(course, meaning)
@@ -87,7 +88,7 @@ async def _acted(
             await course.run.wait(wait, Suspension("wait", delay=wait, waits=waits))
             return None
         case _:
-            raise _unknown(course, asked, meaning.why, meaning=meaning)
+            raise _unknown(course, asked, meaning.why, meaning=meaning, status=response.status)
 
 
 async def _not_sent(course: Course, asked: Asked, carried: NotSent) -> None:
@@ -123,7 +124,12 @@ async def _throttled(course: Course, meaning: Answer) -> None:
 
 
 def _unknown(
-    course: Course, asked: Asked, reason: str, *, meaning: Answer | None = None
+    course: Course,
+    asked: Asked,
+    reason: str,
+    *,
+    meaning: Answer | None = None,
+    status: int | None = None,
 ) -> Exception:
     """A safe call failed and may be made again; an unsafe one is resent later, or held."""
     if course.call.safe:
@@ -133,9 +139,11 @@ def _unknown(
         delay = max(until - (clock.now() - course.admitted), 0.0)
         return Waiting(Suspension("wait", delay=delay, waits=_waits(course, "in doubt")))
     if course.call.rule is None:
-        return Waiting(course.held(asked, f"{reason}; {asked.provider} absorbs no repeat"))
+        why = f"{reason}; {asked.provider} absorbs no repeat"
+        return Waiting(course.held(asked, why, status=status))
     if meaning is not None and meaning.stored:
-        return Waiting(course.held(asked, f"{reason}; {asked.provider} keeps that answer"))
+        why = f"{reason}; {asked.provider} keeps that answer"
+        return Waiting(course.held(asked, why, status=status))
     # Without an answer the request may still be on its way: not before send_until.
     until = asked.send_window + asked.timeout if meaning is None else 0.0
     delay = max(until - (clock.now() - course.admitted), 0.0)

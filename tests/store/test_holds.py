@@ -12,7 +12,7 @@ from tenure.store import controls, gate, holds, memory, records
 from tenure.store.database import Database
 from tenure.store.holds import Happened
 from tests.conftest import Clock
-from tests.store.scene import Scene, question_of
+from tests.store.scene import Scene, question_of, said
 
 
 def test_a_witness_outweighs_a_guess(database: Database, clock: Clock) -> None:
@@ -55,6 +55,32 @@ def test_an_answer_is_not_taken_while_the_call_may_still_leave(
     clock.advance(60)
     assert holds.answer(database, number, None, actor="bob") == job.id
     assert scene.row(job.id)["state"] == "ready"
+
+
+def test_an_answered_call_can_no_longer_leave(database: Database) -> None:
+    """What became of a call that was answered 500 can be said at once: it has left."""
+    scene = Scene(database)
+    job = scene.running()
+    call = scene.called(job, "create-deal", "unknown", 500, why="500: no usable answer")
+    scene.hand_back(
+        HandBack(
+            job.id, job.fence, "hold", question="Did it?", step=call.step, send_id=call.send_id
+        )
+    )
+    [question] = holds.listed(database)
+    assert (question.in_doubt, question.not_before) == (True, None)
+    assert "not before" not in said(database, job.id, "wait")
+    assert holds.answer(database, question.id, None, actor="bob") == job.id
+
+
+def test_a_witness_of_an_answer_ends_the_wait_for_it(database: Database) -> None:
+    """Evidence that a call was answered says as well that it can no longer leave."""
+    scene = Scene(database)
+    job, call = scene.in_doubt()
+    assert holds.listed(database)[0].not_before is not None
+    records.testify(database, uuid4(), [scene.outcome(call, "done", 201)])
+    assert holds.listed(database)[0].not_before is None
+    holds.answer(database, question_of(database, job.id), Happened(201), actor="bob")
 
 
 def test_what_happened_is_done_and_never_sent_again(database: Database, clock: Clock) -> None:

@@ -12,7 +12,7 @@ from tenure.base.model import Declared, HandBack
 from tenure.store import automations, listing, stages, strands
 from tenure.store.database import Database, statement
 from tests.conftest import Clock
-from tests.store.scene import Scene
+from tests.store.scene import Scene, said
 
 
 def test_jobs_are_listed_newest_first(database: Database, clock: Clock) -> None:
@@ -106,6 +106,23 @@ def test_automations_are_listed_with_their_living_workers(database: Database) ->
     )
     database.execute("update tenure.workers set stopped_at = tenure.clock()")
     assert listing.automations(database)[0].workers == 0
+
+
+def test_how_long_a_silent_worker_is_believed_to_live_stands_in_one_place(
+    database: Database, clock: Clock
+) -> None:
+    """Listing and explaining go by the same time, which one function says."""
+    scene = Scene(database)
+    job = scene.enqueue()
+    clock.advance(90)
+    assert listing.automations(database)[0].workers == 0
+    assert "No living worker knows lead" in said(database, job, "wait")
+    database.execute(
+        "create or replace function tenure.alive_for() returns interval"
+        " language sql stable parallel safe as $$ select interval '2 min' $$"
+    )
+    assert listing.automations(database)[0].workers == 1
+    assert said(database, job, "wait") == ""
 
 
 def test_one_automation_is_shown_with_lanes_and_moves(database: Database) -> None:

@@ -11,8 +11,8 @@ select a.name, a.stage, a.version, a.label, a.lane, a.listens, a.priority, a.max
                      a.unique_for, 'infinity'))), 'until it has finished') end as unique_until,
        a.expires, a.replaces, a.tags, a.first_event, a.declared_at, a.declared_by,
        (select count(*) from tenure.workers as w
-         where a.name = any (w.automations) and w.stopped_at is null and w.kind <> 'quarantine'
-           and w.last_seen > tenure.now() - interval '60 s') as workers
+         where a.name = any (w.automations) and w.kind <> 'quarantine' and tenure.alive(w))
+           as workers
   from tenure.automations as a
  where %(name)s::text is null or a.name = %(name)s
  order by a.name

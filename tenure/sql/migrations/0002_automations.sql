@@ -55,6 +55,15 @@ comment on table tenure.workers is
     'One row a process, for people: a lease is judged by its own row alone';
 comment on column tenure.workers.versions is 'The version of each automation it knows, in their order';
 
+-- For how long a process is believed to live that was not heard of again; four heartbeats.
+create function tenure.alive_for() returns interval
+    language sql stable parallel safe
+    as $$ select interval '60 s' $$;
+
+create function tenure.alive(w tenure.workers) returns boolean
+    language sql stable
+    as $$ select w.stopped_at is null and w.last_seen > tenure.now() - tenure.alive_for() $$;
+
 -- On which host, in which version, a worker process runs an automation.
 create function tenure.ran(p_worker uuid, p_automation text)
     returns table (host text, version text)

@@ -61,13 +61,11 @@ create function tenure.explain_nobody(j tenure.all_jobs)
                             || tenure.said_at(w.last_seen), 'none was ever seen'))
           from (select case when j.mode = 'live' then 'live' else 'not_live' end as kind) as k
           left join lateral (
-                select v.* from tenure.workers as v
+                select v.id, v.last_seen, tenure.alive(v) as alive from tenure.workers as v
                  where v.kind = k.kind and j.automation = any (v.automations)
-                 order by v.stopped_at is null and v.last_seen > tenure.now() - interval '60 s' desc,
-                          v.last_seen desc limit 1) as w on true
+                 order by tenure.alive(v) desc, v.last_seen desc limit 1) as w on true
          where j.state in ('ready', 'waiting', 'lost')
-           and not coalesce(w.stopped_at is null
-                            and w.last_seen > tenure.now() - interval '60 s', false)
+           and not coalesce(w.alive, false)
     $$;
 
 -- Whether a question is about a call whose effect may or may not have happened.
@@ -79,26 +77,35 @@ create function tenure.in_doubt(h tenure.holds) returns boolean
                           and c.state not in ('done', 'suppressed'))
     $$;
 
+-- Until when a send may still leave; null once it was answered, or known not to have left, or too old.
+create function tenure.leaves_until(p_call tenure.calls) returns timestamptz
+    language sql stable
+    as $$
+        select p_call.send_until
+         where p_call.send_until > tenure.now()
+           and not exists (
+               select from tenure.outcomes as o
+                where o.job_id = p_call.job_id and o.send_id = p_call.send_id
+                  and (o.status is not null or o.state <> 'unknown'))
+           and not exists (
+               select from tenure.evidence as e
+                where e.job_id = p_call.job_id and e.send_id = p_call.send_id
+                  and (e.status is not null or e.state <> 'unknown'))
+    $$;
+
 -- The open questions of a held job, with the command that answers each.
 create function tenure.explain_questions(j tenure.all_jobs)
     returns table (at timestamptz, sentence text)
     language sql stable
     as $$
-        select h.asked_at, format('Question %s, asked at %s: %s%s Answer it with: tenure hold answer '
-                   '%s %s', h.id, tenure.said_at(h.asked_at), h.question, ' ' || a.said, h.id,
+        select h.asked_at, format('Question %s, asked at %s: %s Answer it with: tenure hold answer '
+                   '%s %s', h.id, tenure.said_at(h.asked_at), h.question, h.id,
                    case when not tenure.in_doubt(h) then '--go-on' else
                        '--happened [--status N --response @file], or --did-not' || coalesce((
-                           select ', not before ' || tenure.said_at(c.send_until)
+                           select ', not before ' || tenure.said_at(tenure.leaves_until(c))
                              from tenure.calls as c
-                            where c.job_id = h.job_id and c.send_id = h.send_id
-                              and c.send_until > tenure.now()), '') end)
+                            where c.job_id = h.job_id and c.send_id = h.send_id), '') end)
           from tenure.holds as h
-          left join lateral (
-                select format('(by %s%s)', u.actor, ': ' || u.reason) as said
-                  from tenure.audit as u
-                 where u.target = 'job:' || j.id::text and u.act = 'job.hold' and h.send_id is null
-                   and u.at <= h.asked_at
-                 order by u.id desc limit 1) as a on h.question like 'Held by an operator%'
          where h.job_id = j.id and h.answer is null
         union all
         select null, format('No question is on record for this hold. Let it go on with: tenure retry '

@@ -96,7 +96,8 @@ create function tenure.settle_hold(
 
 -- What became of a call that is in doubt.  It happened: its outcome is done, with the response it
 -- had (status 200 unless told).  It did not: it is sent again under the same key, or under a new one
--- where the provider keeps its answer under the old.  Not before the send can no longer leave.
+-- where the provider keeps its answer under the old.  Not before the send can no longer leave, as
+-- one that was answered cannot.
 create function tenure.answer_hold(
         id bigint, happened boolean, status integer default null, response bytea default null,
         reason text default null, actor text default null, origin text default null)
@@ -115,9 +116,9 @@ create function tenure.answer_hold(
                             v_hold.id
                 using errcode = 'TN002',
                       hint = 'Answer it with: tenure hold answer ' || v_hold.id || ' --go-on';
-        elsif v_call.send_until > tenure.clock() then
-            raise exception 'question % cannot be answered yet: the call may still leave until %',
-                            v_hold.id, tenure.said_at(v_call.send_until)
+        elsif tenure.leaves_until(v_call) is not null then
+            raise exception 'question % cannot be answered yet: no answer came, and the call may '
+                            'still leave until %', v_hold.id, tenure.said_at(v_call.send_until)
                 using errcode = 'TN004', hint = 'Look again after that, then answer.';
         elsif not happened and (answer_hold.status is not null or response is not null) then
             raise exception 'question % was given a response to a call that did not happen',

@@ -23,8 +23,7 @@ create function tenure.wake(
         perform pg_notify('tenure', w.id::text)
            from (select i.id from tenure.workers as i
                   where i.idle and i.kind = case when p_live then 'live' else 'not_live' end
-                    and i.stopped_at is null
-                    and i.last_seen > tenure.now() - interval '1 minute'
+                    and tenure.alive(i)
                     and p_automation = any (i.automations)
                   order by random()
                   limit case when p_all then null else 1 end) as w;
