@@ -26,6 +26,8 @@ CallState = Literal[
     "suppressed",
 ]
 Policy = Literal["resend", "probe", "hold", "safe"]
+# Who asks a person; an operator's hold has no question of its own: the database words it.
+Asks = Literal["doubt", "handler", "operator", "crashes"]
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -242,6 +244,7 @@ class HandBack(msgspec.Struct, frozen=True):
     error: str | None = None
     traceback: str | None = None
     question: str | None = None
+    kind: Asks = "handler"
     step: str | None = None
     send_id: UUID | None = None
 

@@ -21,7 +21,7 @@ from tenure.flow.crossing import computed
 from tenure.flow.http import Http
 from tenure.flow.outbound import Carriers
 from tenure.flow.provider import Provider
-from tenure.flow.run import Run, Suspension, Waiting
+from tenure.flow.run import Run, Suspension, Waiting, waits
 from tenure.flow.signals import Duration, seconds
 from tenure.flow.surface import checked
 
@@ -167,10 +167,10 @@ class Context:
         await run.save()
         due = json.convert(json.decode(known.result), datetime)
         delay = (due - run.now()).total_seconds()
-        waits: dict[str, object] = {"why": "sleep", "until": due.isoformat(), "step": place}
+        why = waits("sleep", until=due.isoformat(), step=place)
         if delay > 0:
             try:
-                await run.wait(delay, Suspension("wait", delay=delay, waits=waits))
+                await run.wait(delay, Suspension("wait", delay=delay, waits=why))
             except Waiting as waiting:
                 await run.suspend(waiting.why)
 

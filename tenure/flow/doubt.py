@@ -12,7 +12,7 @@ from tenure.base.errors import CallRefused
 from tenure.base.http import Response
 from tenure.base.model import Outcome, Send
 from tenure.flow.course import Course
-from tenure.flow.run import Stale, Suspension, Waiting
+from tenure.flow.run import Stale, Suspension, Waiting, waits
 
 # A key is trusted for less than the provider promises: clocks and clean-ups differ.
 _WINDOW_SHARE = 0.9
@@ -97,8 +97,8 @@ async def _may_repeat(course: Course, sent: Send) -> None:
     wait = sent.wait + course.call.provider.entry.settle if prober else sent.wait
     if (prober or sent.status is None) and wait > elapsed:
         delay = wait - elapsed
-        waits: dict[str, object] = {"why": "in doubt", "step": sent.step, "provider": provider}
-        await course.run.wait(delay, Suspension("wait", delay=delay, waits=waits))
+        said = waits("in doubt", step=sent.step, provider=provider)
+        await course.run.wait(delay, Suspension("wait", delay=delay, waits=said))
         raise Stale  # somebody may have testified meanwhile
     if prober:
         await prober(course, sent)

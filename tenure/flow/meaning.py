@@ -17,7 +17,7 @@ from tenure.base.model import Asked
 from tenure.flow.carriers import Answered, Carried, NotSent
 from tenure.flow.course import Course
 from tenure.flow.doubt import refusal
-from tenure.flow.run import Suspension, Waiting
+from tenure.flow.run import Suspension, Waiting, Why, waits
 
 _VOIDS_REPORTED = 3
 _VOIDS_GIVEN_UP = 10
@@ -76,16 +76,16 @@ async def _acted(
             if response.status in course.call.accept:
                 return response
             if meaning.mismatch:
-                why = f"{meaning.why}; it holds another request"
-                raise Waiting(course.held(asked, why, status=response.status))
+                mismatch = f"{meaning.why}; it holds another request"
+                raise Waiting(course.held(asked, mismatch, status=response.status))
             raise refusal(course, response)
-        case "throttled" | "overloaded":
-            await _throttled(course, meaning)
+        case "throttled" | "overloaded" as why:
+            await _throttled(course, meaning, why)
             return None
         case "in_flight":
             wait = max(meaning.wait or _UNSTATED_WAIT, _LEAST_WAIT)
-            waits = _waits(course, "key in flight")
-            await course.run.wait(wait, Suspension("wait", delay=wait, waits=waits))
+            said = _waits(course, "key in flight")
+            await course.run.wait(wait, Suspension("wait", delay=wait, waits=said))
             return None
         case _:
             raise _unknown(course, asked, meaning.why, meaning=meaning, status=response.status)
@@ -107,7 +107,7 @@ async def _not_sent(course: Course, asked: Asked, carried: NotSent) -> None:
         )
 
 
-async def _throttled(course: Course, meaning: Answer) -> None:
+async def _throttled(course: Course, meaning: Answer, why: Why) -> None:
     """Close the budgets for everybody, then wait like everybody."""
     wait = meaning.wait
     if wait is None:
@@ -119,8 +119,8 @@ async def _throttled(course: Course, meaning: Answer) -> None:
     lane = course.call.provider.lane
     if rows:
         await course.run.desk.close_budgets(rows, wait, f"{lane}: {meaning.why}")
-    waits = _waits(course, meaning.state)
-    await course.run.wait(wait, Suspension("wait", delay=wait, lane=lane, waits=waits))
+    said = _waits(course, why)
+    await course.run.wait(wait, Suspension("wait", delay=wait, lane=lane, waits=said))
 
 
 def _unknown(
@@ -154,5 +154,5 @@ def _unknown(
     return Waiting(Suspension("failure", delay=delay, error=said, step=course.step))
 
 
-def _waits(course: Course, why: str) -> dict[str, object]:
-    return {"why": why, "provider": course.call.provider.lane, "step": course.step}
+def _waits(course: Course, why: Why) -> dict[str, object]:
+    return waits(why, provider=course.call.provider.lane, step=course.step)

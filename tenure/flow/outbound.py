@@ -25,7 +25,7 @@ from tenure.flow.call import Call
 from tenure.flow.carriers import Admission, Answered, Carried, Carrier, Flight
 from tenure.flow.course import Course
 from tenure.flow.desk import Taken
-from tenure.flow.run import Run, Stale, Suspension, Waiting
+from tenure.flow.run import Run, Stale, Suspension, Waiting, waits
 from tenure.flow.standin import placeholder
 
 _LEAST_WAIT = 0.05
@@ -67,8 +67,7 @@ async def send(run: Run, call: Call, step: str, carriers: Carriers) -> Response:
             fresh = await run.desk.recall(run.job.id)
             fresh.steps = run.memory.steps | fresh.steps
             run.memory = fresh
-    waits: dict[str, object] = {"why": "its record keeps moving", "step": step}
-    raise Waiting(Suspension("wait", delay=1.0, waits=waits))
+    raise Waiting(Suspension("wait", delay=1.0, waits=waits("unsettled", step=step)))
 
 
 async def _course(course: Course, carriers: Carriers) -> Response:
@@ -122,9 +121,9 @@ def paused(step: str, *, lane: str | None = None) -> Suspension:
 
     The strand keeps it; the delay is for one that missed the pause, and is mended soon.
     """
-    waits: dict[str, object] = {"why": "paused", "step": step, "provider": lane}
     delay = 0.0 if lane else _PAUSED_DELAY
-    return Suspension("wait", delay=delay, lane=lane, waits=waits)
+    said = waits("paused", step=step, provider=lane)
+    return Suspension("wait", delay=delay, lane=lane, waits=said)
 
 
 async def _takes(course: Course) -> list[Taken]:
@@ -217,13 +216,8 @@ def _reserve(course: Course) -> float:
 
 async def _wait_for_room(course: Course, full: Full) -> None:
     lane = course.call.provider.lane
-    waits: dict[str, object] = {
-        "why": "budget",
-        "budget": full.name,
-        "provider": lane,
-        "step": course.step,
-    }
-    parked = Suspension("wait", delay=full.wait, lane=lane, waits=waits)
+    why = waits("budget", budget=full.name, provider=lane, step=course.step)
+    parked = Suspension("wait", delay=full.wait, lane=lane, waits=why)
     if course.waited > _INLINE_SHARE * course.run.max_inline_wait:
         raise Waiting(parked)
     # A little apart, so that those who wait for one slot do not all ask at once.

@@ -28,7 +28,7 @@ from tenure.flow.crossing import Crossing
 from tenure.flow.http import Http
 from tenure.flow.outbound import Carriers
 from tenure.flow.provider import Provider
-from tenure.flow.run import Run, Suspension, Waiting
+from tenure.flow.run import Run, Suspension, Waiting, waits
 from tenure.flow.signals import Suspend
 from tenure.flow.sync import SyncHttp
 
@@ -227,8 +227,8 @@ async def _asked_again(course: Course, sent: Send, error: CallFailed) -> None:
     if not await run.desk.remember(run.job.id, run.job.fence, [step]):
         raise Waiting(Suspension("lost"))
     delay = min(_FIRST_WAIT * 2.0**before, _LONGEST_WAIT)
-    waits: dict[str, object] = {"why": "in doubt", "step": course.step, "provider": sent.provider}
-    raise Waiting(Suspension("wait", delay=delay, waits=waits))
+    said = waits("in doubt", step=course.step, provider=sent.provider)
+    raise Waiting(Suspension("wait", delay=delay, waits=said))
 
 
 def _said(error: BaseException) -> str:

@@ -36,6 +36,29 @@ _PATIENCE = 10
 _PAUSE = 0.1
 
 
+# Why a job waits: each kind has its sentence in the function tenure.said_wait, and is let in by the
+# check of tenure.attempts.
+Why = Literal[
+    "budget",
+    "throttled",
+    "overloaded",
+    "sleep",
+    "deferred",
+    "in doubt",
+    "key in flight",
+    "unsettled",
+    "former run",
+    "backoff",
+    "shutdown",
+    "paused",
+]
+
+
+def waits(why: Why, **more: object) -> dict[str, object]:
+    """The machine-readable reason of a wait."""
+    return {"why": why, **more}
+
+
 class Suspension(msgspec.Struct, frozen=True):
     """Why a run unwinds, and how its claim then ends.
 

@@ -81,6 +81,7 @@ def _hand_back(database: Database, worker: UUID, batch: list[HandBack]) -> Seque
             "errors": [end.error for end in batch],
             "tracebacks": [end.traceback for end in batch],
             "questions": [end.question for end in batch],
+            "kinds": [end.kind for end in batch],
             "steps": [end.step for end in batch],
             "sends": [end.send_id for end in batch],
         },

@@ -214,8 +214,7 @@ class Process:
                 elif (former := self._runner.runs.get(job.id)) is not None:
                     # A former claim of it still runs here; its end comes first.
                     former.stop(Suspension("lost"))
-                    why = "its former run is still ending"
-                    await self._runner.hand_back(job, why, delay=_FORMER_SECONDS)
+                    await self._runner.hand_back(job, "former run", delay=_FORMER_SECONDS)
                 else:
                     began = clock.now()
                     await self._runner.run(job, memory)

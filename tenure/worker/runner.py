@@ -34,7 +34,7 @@ from tenure.flow.context import Context
 from tenure.flow.crossing import Crossing
 from tenure.flow.outbound import Carriers
 from tenure.flow.probes import Prober
-from tenure.flow.run import Run, Suspension
+from tenure.flow.run import Run, Suspension, Why, waits
 from tenure.flow.signals import Suspend
 from tenure.flow.sync import SyncContext
 from tenure.worker import after, verdict
@@ -271,7 +271,7 @@ class Runner:
             log.warning("%s", line)
         return ended is True
 
-    async def hand_back(self, job: Job, why: str, *, delay: float = 0.0) -> None:
+    async def hand_back(self, job: Job, why: Why, *, delay: float = 0.0) -> None:
         """Give back a job that was never started, for so many seconds."""
-        waits = json.encode({"why": why}).decode()
-        await self._desk.end(HandBack(job.id, job.fence, "deferral", delay, waits=waits))
+        said = json.encode(waits(why)).decode()
+        await self._desk.end(HandBack(job.id, job.fence, "deferral", delay, waits=said))

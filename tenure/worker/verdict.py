@@ -28,7 +28,7 @@ from tenure.flow.automation import Automation
 from tenure.flow.context import Context
 from tenure.flow.crossing import Twin
 from tenure.flow.http import Http
-from tenure.flow.run import Suspension
+from tenure.flow.run import Suspension, waits
 from tenure.flow.signals import Defer, Fail, Hold, Retry
 from tenure.worker import trace
 from tenure.worker.trace import Told
@@ -68,10 +68,9 @@ def raised(
         delay = error.after
         if delay is None:
             delay = (error.until - now).total_seconds() if error.until else 0.0
-        waits = {"why": "deferred", "said": text.storable(hide(error.reason), 1_000)}
-        return HandBack(
-            job.id, job.fence, "deferral", max(delay, 0.0), waits=json.encode(waits).decode()
-        )
+        said = text.storable(hide(error.reason), 1_000)
+        why = json.encode(waits("deferred", said=said)).decode()
+        return HandBack(job.id, job.fence, "deferral", max(delay, 0.0), waits=why)
     if isinstance(error, Hold):
         return HandBack(
             job.id,
@@ -110,6 +109,7 @@ def suspended(
                 job.fence,
                 "hold",
                 question=text.storable(hide(why.question), 4_000) if why.question else None,
+                kind="doubt" if why.question else "operator",
                 step=why.step,
                 send_id=why.send_id,
             )
@@ -121,14 +121,14 @@ def suspended(
                 return _finished(job, told)
             return again(job, told, automation, None, least=why.delay)
         case "wait" | "shutdown":
-            waits = {"why": "shutdown"} if why.kind == "shutdown" else why.waits
+            said_why = waits("shutdown") if why.kind == "shutdown" else why.waits
             return HandBack(
                 job.id,
                 job.fence,
                 "deferral",
                 0.0 if strand is not None else why.delay,
                 strand=strand,
-                waits=hide(json.encode(waits).decode()),
+                waits=hide(json.encode(said_why).decode()),
             )
 
 
@@ -150,7 +150,7 @@ def again(
         job.fence,
         "failure",
         max(delay, least),
-        waits=json.encode({"why": "backoff", "error": told.error_class}).decode(),
+        waits=json.encode(waits("backoff", error=told.error_class)).decode(),
         error_class=told.error_class,
         error=told.error,
         traceback=told.traceback,

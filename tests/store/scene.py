@@ -217,6 +217,7 @@ class Scene:
                 job.fence,
                 "hold",
                 question=question,
+                kind="doubt",
                 step=call.step,
                 send_id=call.send_id,
             )

@@ -183,7 +183,7 @@ def test_a_running_job_is_asked_to_be_held(database: Database) -> None:
     assert scene.row(job.id)["request"] == "hold"
     scene.hand_back(HandBack(job.id, job.fence, "hold"))
     told = [line.sentence for line in explain.sentences(database, job.id) if line.part == "wait"]
-    assert "Held by an operator. Go on? (by bob: look first) Answer it with:" in told[0]
+    assert "Held by bob: look first. Go on? Answer it with:" in told[0]
 
 
 def test_a_lost_job_is_held_with_its_crash_counted(database: Database, clock: Clock) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from typing import get_args
 from uuid import uuid4
+
+import psycopg
+import pytest
 
 from tenure.base.clock import now
 from tenure.base.keys import child_key
 from tenure.base.model import CallState, HandBack, Outcome, Policy, Step
+from tenure.flow.run import Why
 from tenure.store import controls, explain, holds, records
 from tenure.store.database import Database
 from tests.conftest import Clock
@@ -147,6 +153,28 @@ def test_a_refusal_after_a_send_in_doubt_is_told_as_in_doubt(database: Database)
         f"under the same key {call.key[:12]} while crm remembers it (first sent N ago), else held "
         "with a question."
     )
+
+
+@pytest.mark.parametrize("why", get_args(Why))
+def test_every_kind_of_wait_has_its_sentence(database: Database, why: str) -> None:
+    """Whatever a job waits for, the attempt that ended in it says so in words of its own."""
+    scene = Scene(database)
+    job = scene.running()
+    waits = json.dumps({"why": why, "step": "s", "provider": "crm", "budget": "main"})
+    scene.hand_back(HandBack(job.id, job.fence, "deferral", 60.0, waits=waits))
+    found = said(database, job.id, "attempt")
+    words = found.partition("handed it back at T: ")[2].removesuffix(". No attempt was used.")
+    assert len(words.split()) > 3
+    [row] = database.execute("select tenure.said_wait('{}') as nothing")
+    assert words != row["nothing"]
+
+
+def test_a_wait_of_no_known_kind_is_not_let_in(database: Database) -> None:
+    """A reason that has no sentence cannot be stored."""
+    scene = Scene(database)
+    job = scene.running()
+    with pytest.raises(psycopg.errors.CheckViolation, match="a_wait_is_of_a_known_kind"):
+        scene.hand_back(HandBack(job.id, job.fence, "deferral", waits='{"why": "odd"}'))
 
 
 def test_a_cancelled_job_says_by_whom(database: Database) -> None:

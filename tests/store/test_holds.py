@@ -159,6 +159,35 @@ def test_an_answer_leaves_one_audit_row_with_what_was_known_before(
     assert row["after"] == {"question": number, "answer": "happened"}
 
 
+def test_who_asks_is_on_record(database: Database, clock: Clock) -> None:
+    """A call in doubt, a handler, an operator, too many crashes: each hold says which it is."""
+    scene = Scene(database)
+    crashed = scene.held_for_crashes(clock)
+    doubtful, _ = scene.in_doubt()
+    asking = scene.running()
+    scene.hand_back(HandBack(asking.id, asking.fence, "hold", question="Really?"))
+    running = scene.running()
+    controls.hold(database, running.id, actor="ann", reason="look first.")
+    scene.hand_back(HandBack(running.id, running.fence, "deferral"))
+    waiting = scene.enqueue()
+    controls.hold(database, waiting, actor="bob", reason="not today")
+    found = database.execute("select job_id, kind, question from tenure.holds order by id")
+    assert [(row["job_id"], row["kind"]) for row in found] == [
+        (crashed.id, "crashes"),
+        (doubtful.id, "doubt"),
+        (asking.id, "handler"),
+        (running.id, "operator"),
+        (waiting, "operator"),
+    ]
+    assert [row["question"] for row in found[3:]] == [
+        "Held by ann: look first. Go on?",
+        "Held by bob: not today. Go on?",
+    ]
+    assert said(database, running.id, "wait").endswith(
+        "Held by ann: look first. Go on? Answer it with: tenure hold answer 4 --go-on"
+    )
+
+
 def test_a_question_that_is_not_about_a_call_is_let_go_on(database: Database) -> None:
     """A job that its handler held goes on when somebody says so, at no cost in attempts."""
     scene = Scene(database)

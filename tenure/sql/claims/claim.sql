@@ -64,8 +64,8 @@ with turned as (
      where j.id = any (array(select t.id from turned as t where t.previous_worker is not null))
     on conflict do nothing
 ), asked as (
-    insert into tenure.holds (job_id, question)
-    select t.id, format('Its process ended %%s times while it ran alone. Run it again?',
+    insert into tenure.holds (job_id, kind, question)
+    select t.id, 'crashes', format('Its process ended %%s times while it ran alone. Run it again?',
                         t.quarantine_crashes - t.quarantine_base)
       from turned as t where t.status = 'held'
 ), freed as (

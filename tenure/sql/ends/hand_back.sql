@@ -1,7 +1,7 @@
 -- Ends claims whose jobs go on: a failure with attempts left, a deferral, a hold.
 -- Parameters: worker uuid; ids uuid[] in order, fences int[], ends text[] (failure, deferral,
 --   hold), delays float8[] seconds, strands int[] (null: home), waits, error_classes, errors,
---   tracebacks, questions, steps text[], sends uuid[].
+--   tracebacks, questions, kinds (of holds), steps text[], sends uuid[].
 -- Returns: the ids handed back.
 -- Locks: jobs by id; then slots go free, and attempts, dues and holds are appended.
 -- Index: the primary key.
@@ -10,9 +10,10 @@ with told as (
     select * from unnest(%(ids)b::uuid[], %(fences)s::integer[], %(ends)b::text[],
                          %(delays)s::float8[], %(strands)s::integer[], %(waits)b::text[],
                          %(error_classes)b::text[], %(errors)b::text[], %(tracebacks)b::text[],
-                         %(questions)b::text[], %(steps)b::text[], %(sends)b::uuid[])
-        as t (id, fence, ended, delay, strand, waits, error_class, error, traceback, question, step,
-              send_id)
+                         %(questions)b::text[], %(kinds)b::text[], %(steps)b::text[],
+                         %(sends)b::uuid[])
+        as t (id, fence, ended, delay, strand, waits, error_class, error, traceback, question, kind,
+              step, send_id)
 ), held as materialized (
     select h.id, h.claimed_at from told as t
      cross join lateral (
@@ -38,7 +39,7 @@ with told as (
       from told as t
      where t.id = j.id and j.id = any (array(select h.id from held as h))
     returning j.id, j.automation, j.fence, j.strand, j.status, j.leased_until, t.ended, t.waits,
-              t.error_class, t.error, t.traceback, t.question, t.step, t.send_id
+              t.error_class, t.error, t.traceback, t.question, t.kind, t.step, t.send_id
 ), attempted as (
     insert into tenure.attempts (job_id, fence, ended, worker_id, host, version, claimed_at, due,
                                  error_class, error, traceback, waiting_on)
@@ -54,8 +55,9 @@ with told as (
     select b.strand, b.leased_until from back as b join tenure.strands as s on s.id = b.strand
      where b.leased_until < s.next_at
 ), asked as (
-    insert into tenure.holds (job_id, step, send_id, question)
-    select b.id, b.step, b.send_id, coalesce(b.question, 'Held by an operator. Go on?')
+    insert into tenure.holds (job_id, kind, step, send_id, question)
+    select b.id, case when b.question is null then 'operator' else b.kind end, b.step, b.send_id,
+           coalesce(b.question, tenure.operators_question(b.id))
       from back as b where b.status = 'held'
 )
 select b.id from back as b

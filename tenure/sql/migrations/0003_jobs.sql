@@ -201,7 +201,12 @@ create table tenure.attempts (
     waiting_on json,
     primary key (job_id, fence),
     constraint end_is_known check (
-        ended in ('failure', 'crash', 'deferral', 'hold', 'cancel', 'lost_lease'))
+        ended in ('failure', 'crash', 'deferral', 'hold', 'cancel', 'lost_lease')),
+    constraint a_wait_is_of_a_known_kind check (
+        waiting_on is null or ended in ('crash', 'lost_lease')
+        or coalesce(waiting_on ->> 'why' in (
+            'budget', 'throttled', 'overloaded', 'sleep', 'deferred', 'in doubt', 'key in flight',
+            'unsettled', 'former run', 'backoff', 'shutdown', 'paused'), false))
 ) partition by range (job_id);
 comment on table tenure.attempts is
     'How each claim ended, but for a success at the first try, which the finished row tells alone';

@@ -119,6 +119,7 @@ create function tenure.next_epoch(
 create table tenure.holds (
     id bigint generated always as identity primary key,
     job_id uuid not null,
+    kind text not null,
     step text,
     send_id uuid,
     question text not null,
@@ -126,8 +127,12 @@ create table tenure.holds (
     answer text,
     answered_by text,
     answered_at timestamptz,
+    constraint a_hold_is_of_a_known_kind check (
+        kind in ('doubt', 'handler', 'operator', 'crashes')),
     constraint answered_means_by_somebody check ((answer is null) = (answered_by is null))
 );
+comment on column tenure.holds.kind is
+    'Who asks: a call in doubt, the handler, an operator, or a quarantine after too many crashes';
 create index holds_open on tenure.holds (job_id) where answer is null;
 
 create table tenure.events (

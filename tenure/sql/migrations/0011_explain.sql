@@ -81,6 +81,8 @@ create function tenure.said_wait(waits json) returns text
             when 'in doubt' then format('step %s might still leave for %s', w.step, w.provider)
             when 'key in flight' then format('%s is still at work on step %s, under the same key',
                                              w.provider, w.step)
+            when 'unsettled' then format('what is on record of step %s keeps changing', w.step)
+            when 'former run' then 'an earlier run of it is still ending in the same process'
             when 'backoff' then 'it failed and is tried again after a pause'
             when 'shutdown' then 'its worker was told to stop'
             when 'paused' then 'it met a pause' || coalesce(format(' at step %s', w.step), '')

@@ -1,6 +1,17 @@
 -- 0016_holds: holding a job for a person, and the person's answer.
 -- serves code from: 1
 
+-- What a job asks that an operator has held: in whose name, and why.
+create function tenure.operators_question(p_job uuid) returns text
+    language sql stable
+    as $$
+        select coalesce((
+            select format('Held by %s%s. Go on?', a.actor, ': ' || nullif(rtrim(a.reason, ' .'), ''))
+              from tenure.audit as a
+             where a.target = 'job:' || p_job::text and a.act = 'job.hold'
+             order by a.id desc limit 1), 'Held by an operator. Go on?')
+    $$;
+
 -- Holds an unclaimed job at once ('held'); asks it of a running one ('asked').
 create function tenure.hold_job(
         job uuid, reason text, actor text default null, origin text default null)
@@ -33,13 +44,14 @@ create function tenure.hold_job(
                    crash_count = j.crash_count + v_lapsed::integer
              where j.id = v_job.id;
             update tenure.slots as x set job_id = null where x.job_id = v_job.id;
-            insert into tenure.holds (job_id, question)
-            values (v_job.id, format('Held by %s%s. Go on?', coalesce(actor, tenure.actor()),
-                                     ': ' || nullif(rtrim(reason, ' .'), '')));
         end if;
         perform tenure.note_act('job.hold', 'job:' || v_job.id,
                                 json_build_object('status', v_job.status),
                                 json_build_object('status', v_became), reason, actor, origin);
+        if v_became = 'held' then
+            insert into tenure.holds (job_id, kind, question)
+            values (v_job.id, 'operator', tenure.operators_question(v_job.id));
+        end if;
         return v_became;
     end
     $$;
