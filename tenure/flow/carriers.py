@@ -29,7 +29,7 @@ from tenure.base.http import Request, Response
 from tenure.flow import egress
 from tenure.flow.exchange import Answer, compose, talk
 from tenure.flow.standin import stand_in
-from tenure.flow.wire import Flight, Pool, Unsent, Wire, dial
+from tenure.flow.wire import Flight, Pool, Unsent, Wire, broken, dial
 
 __all__ = [
     "Admission",
@@ -186,7 +186,7 @@ class Live:
         try:
             wire = await self._connection(call, place)
         except OSError as error:
-            return NotSent(f"no connection to {place.authority} ({_said(error)})")
+            return NotSent(f"no connection to {place.authority} ({broken(error)})")
         try:
             admission = await admit()
             flight.admitted = True
@@ -235,7 +235,8 @@ class Live:
             return NotSent(refusal.reason, void=refusal.void)
         except (OSError, h11.RemoteProtocolError) as error:
             wire.close()
-            return Unknown(_said(error)) if flight.first_byte else NotSent(_said(error))
+            said = _said(error, call.timeout)
+            return Unknown(said) if flight.first_byte else NotSent(said)
         except BaseException:
             wire.close()
             raise
@@ -282,7 +283,10 @@ def _trusted(place: egress.Place, hosts: frozenset[str]) -> bool:
     return any(name.startswith("*.") and host.endswith(name[1:]) for name in named)
 
 
-def _said(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "nothing more came within the time allowed"
-    return str(error) or type(error).__name__
+def _said(error: Exception, timeout: float) -> str:
+    """Why there is no answer, in one sentence."""
+    if isinstance(error, TimeoutError) and error.errno is None:
+        return f"no whole answer came within {timeout:g} s"
+    if isinstance(error, OSError):
+        return f"the connection did not last: {broken(error)}"
+    return str(error)

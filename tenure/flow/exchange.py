@@ -45,6 +45,7 @@ _OWN = frozenset(
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 _DEFAULTS = (("accept", "*/*"), ("user-agent", "tenure"))
 _CODING = "content-encoding"
+_MIDDLE = "the provider closed the connection in the middle of its answer"
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
@@ -102,8 +103,14 @@ async def talk(wire: Wire, head: h11.Request, body: bytes, most: int) -> Answer:
     what came is no whole answer, and ``OSError`` where the connection broke.
     """
     written = await _send(wire, head, body)
-    start = await _head(wire)
-    received, ended = await _body(wire, most)
+    try:
+        start = await _head(wire)
+    except h11.RemoteProtocolError as error:
+        raise _no_head(wire, error) from error
+    try:
+        received, ended = await _body(wire, most)
+    except h11.RemoteProtocolError as error:
+        raise _no_end(wire, error) from error
     coded = [(name.decode("ascii"), value.decode("latin-1")) for name, value in start.headers]
     headers, plain, fits = decoded(tuple(coded), received, most)
     if not (ended and fits):
@@ -127,6 +134,27 @@ async def _send(wire: Wire, head: h11.Request, body: bytes) -> bool:
     return True
 
 
+def _no_head(wire: Wire, error: h11.RemoteProtocolError) -> h11.RemoteProtocolError:
+    """The same error in a person's words, where not even the head of an answer came."""
+    begun, closed = wire.h11.trailing_data
+    if closed and not begun:
+        said = "the provider closed the connection without an answer"
+    elif closed and begun.startswith(b"HTTP/"):
+        said = _MIDDLE
+    else:
+        detail = f"it begins {begun[:40].decode('latin-1')!r}" if closed else str(error)
+        said = f"what the provider sent is no HTTP answer ({detail})"
+    return h11.RemoteProtocolError(said)
+
+
+def _no_end(wire: Wire, error: h11.RemoteProtocolError) -> h11.RemoteProtocolError:
+    """The same error in a person's words, where the answer has begun."""
+    closed = wire.h11.trailing_data[1]
+    return h11.RemoteProtocolError(
+        _MIDDLE if closed else f"what the provider sent is no whole HTTP answer ({error})"
+    )
+
+
 async def _event(wire: Wire) -> object:
     """The next event, once there are bytes enough for one; h11's PAUSED counts as an end."""
     while (event := wire.h11.next_event()) is h11.NEED_DATA:
@@ -140,7 +168,7 @@ async def _head(wire: Wire) -> h11.Response:
         if isinstance(event, h11.Response):
             return event
         if not isinstance(event, h11.InformationalResponse):
-            raise h11.RemoteProtocolError("the connection ended without an answer")
+            raise h11.RemoteProtocolError("it switched to another protocol")
 
 
 async def _body(wire: Wire, most: int) -> tuple[bytes, bool]:

@@ -46,6 +46,26 @@ class Unsent(Exception):
         self.void = void
 
 
+def broken(error: OSError) -> str:
+    """What became of a connection, as a person says it; the system's own words stand behind."""
+    own = error.strerror or str(error) or type(error).__name__
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"the certificate is not trusted ({error.verify_message.rstrip('.')})"
+        case ssl.SSLError():
+            return f"the two sides did not agree on TLS ({error.reason or own})"
+        case socket.gaierror():
+            return f"the name is not known ({own})"
+        case ConnectionRefusedError():
+            return "it was refused"
+        case ConnectionResetError() | ConnectionAbortedError() | BrokenPipeError():
+            return f"it was reset ({own})"
+        case TimeoutError():
+            return "nothing came in time"
+        case _:
+            return own if error.errno is None else f"it broke ({own})"
+
+
 class Flight(msgspec.Struct):
     """What is known of one call while it is carried; it survives a cancelled ``carry``.
 
@@ -116,7 +136,7 @@ class Wire:
             return self._sock.send(sealed)
         except OSError as error:  # nothing was taken: send() fails or tells how much it took
             flight.first_byte = False
-            raise Unsent(f"the connection took no byte ({error})") from error
+            raise Unsent(f"the connection took no byte: {broken(error)}") from error
 
     async def read(self) -> bytes:
         """The next bytes, or none where the other side is done; raises ``OSError`` where broken."""
@@ -210,7 +230,7 @@ async def dial(
             async with asyncio.timeout(None if number == len(addresses) else _NEXT_ADDRESS_AFTER):
                 return await _connect(address, place, tls, clock)
         except OSError as error:
-            failures.append(f"{address.host}: {str(error) or type(error).__name__}")
+            failures.append(f"{address.host}: {broken(error)}")
     raise OSError("; ".join(failures) or "no address to connect to")
 
 

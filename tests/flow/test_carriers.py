@@ -131,6 +131,9 @@ def test_refused_connection_is_not_sent() -> None:
         flight = Flight()
         outcome = await Live().carry(call, admit, flight)
         assert isinstance(outcome, NotSent)
+        place = f"localhost:{server.port}"
+        assert outcome.reason.startswith(f"no connection to {place} (")
+        assert "127.0.0.1: it was refused" in outcome.reason
         assert not outcome.void
         assert not flight.admitted
 
@@ -144,6 +147,7 @@ def test_unknown_name_is_not_sent() -> None:
         request = Request("GET", "https://nowhere.invalid/")
         outcome = await Live(connect_within=5).carry(Outgoing(request=request), at_once())
         assert isinstance(outcome, NotSent)
+        assert "(the name is not known (" in outcome.reason
 
     run(scenario())
 
@@ -157,7 +161,7 @@ def test_handshake_that_fails_is_not_sent(tmp_path: Path) -> None:
             async with serving(tls=shown.server()) as server:
                 outcome = await Live(tls=trust).carry(post(server), at_once())
             assert isinstance(outcome, NotSent)
-            assert "certificate" in outcome.reason.lower()
+            assert "the certificate is not trusted (" in outcome.reason
 
     run(scenario())
 
