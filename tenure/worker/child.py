@@ -32,6 +32,8 @@ log = logging.getLogger("tenure.worker")
 
 # The exit code for what only a person can set right (EX_CONFIG of sysexits.h).
 _CONFIGURATION = 78
+# How much longer than its grace a process is waited for whose event loop may not turn.
+_LATE_SECONDS = 1.0
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -96,14 +98,37 @@ async def _run(order: Order, process: Process) -> None:
     loop = asyncio.get_running_loop()
     if not order.live:
         guard.check_loop(loop)
+    stopped = threading.Event()
     for signal_ in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(signal_, process.stop)
-    _watch_service(lambda: loop.call_soon_threadsafe(process.stop))
+        # Not the loop's own way: a handler may keep the loop from turning.
+        signal.signal(signal_, lambda *_: stopped.set())
+    _watch_service(stopped.set)
+    _watch_grace(stopped, process, order.settings.drain + _LATE_SECONDS)
     await process.run(lambda: _tell(order.tell, Told("ready", str(process.worker))))
     # All is written and handed back: threads of an author that do not end keep nothing waiting.
+    _leave()
+
+
+def _leave() -> None:
     logging.shutdown()
     sys.stdout.flush()
     os._exit(0)
+
+
+def _watch_grace(stopped: threading.Event, process: Process, grace: float) -> None:
+    """Stop the process when asked to, and end it where its loop does not come to that."""
+    loop = asyncio.get_running_loop()
+
+    def watch() -> None:
+        stopped.wait()
+        process.halt()
+        with contextlib.suppress(RuntimeError):  # the loop has ended before
+            loop.call_soon_threadsafe(process.stop)
+        if not process.drained.wait(grace):
+            process.abandon()
+            _leave()
+
+    threading.Thread(target=watch, name="tenure-grace", daemon=True).start()
 
 
 def _watch_service(gone: Callable[[], object]) -> None:
@@ -113,8 +138,7 @@ def _watch_service(gone: Callable[[], object]) -> None:
         # Straight from the descriptor: a buffered reader's lock would outlive the interpreter.
         while os.read(sys.stdin.fileno(), 4096):
             pass
-        with contextlib.suppress(RuntimeError):  # the loop has ended before
-            gone()
+        gone()
 
     threading.Thread(target=watch, name="tenure-service", daemon=True).start()
 

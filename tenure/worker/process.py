@@ -2,7 +2,7 @@
 
 Started by the worker's service, one for live jobs and one for those that are not, and one on demand
 for each job that must run alone.  Promises: a process runs jobs of one mode kind; when told to stop
-it hands back what it can, and leaves to lapse what it cannot.
+it hands back what it can within its grace, and leaves to lapse what it cannot.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ _SHORT_JOB = 0.05
 # A quarantine process with nothing to do for so long ends.
 _QUARANTINE_IDLE = 5.0
 _STOP_SECONDS = 5.0
+# Of the grace, what is left to handlers to notice that they are cancelled, and to their hand-back.
+_ENDING_SECONDS = 5.0
+_ENDING_SHARE = 0.5
 _OWN_THREADS = 16
 # How long a job waits whose former run, of a lost claim, has not ended in this very process.
 _FORMER_SECONDS = 5.0
@@ -79,6 +82,8 @@ class Process:
         self._average = 1.0
         self._stopping = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
+        self._dispatch: Dispatch | None = None
+        self.drained = threading.Event()
 
     @property
     def worker(self) -> UUID:
@@ -137,9 +142,11 @@ class Process:
         duties = None
         if self._duty.kind != "quarantine":
             duties = Duties(self._duty.worker, self._database("duties"), settings)
+        self._desk = desk
         ready()
-        await self._until_stopped()
-        await self._drain(settings.drain)
+        await self._until_stopped(self._dispatch)
+        await self._drain(self._dispatch, settings.drain)
+        self.drained.set()
         if duties is not None:
             await asyncio.to_thread(duties.stop)
         await asyncio.to_thread(self._heartbeat.stop)
@@ -171,12 +178,25 @@ class Process:
         """Ask the process to stop; from the event loop."""
         self._stopping.set()
 
-    async def _until_stopped(self) -> None:
+    def halt(self) -> None:
+        """Claim nothing more; from any thread, also where the event loop does not turn."""
+        if self._dispatch is not None:
+            self._dispatch.halt()
+
+    def abandon(self) -> None:
+        """Write what has ended and say goodbye, from another thread: the loop does not turn."""
+        if self._dispatch is None:
+            return  # nothing was ever begun
+        self._give_up()
+        self._heartbeat.stop()
+        self._desk.stop(_STOP_SECONDS)
+
+    async def _until_stopped(self, dispatch: Dispatch) -> None:
         if self._duty.kind != "quarantine":
             await self._stopping.wait()
             return
         while not self._stopping.is_set():
-            idle = clock.now() - self._dispatch.idle_since
+            idle = clock.now() - dispatch.idle_since
             if not self._held and idle > _QUARANTINE_IDLE:
                 return
             with contextlib.suppress(TimeoutError):
@@ -225,7 +245,8 @@ class Process:
             with self._lock:
                 if self._holds(job):
                     del self._held[job.id]
-            self._dispatch.wake()
+            if self._dispatch is not None:
+                self._dispatch.wake()
 
     # -- what the heartbeat asks and tells ---------------------------------------------------------
 
@@ -269,24 +290,36 @@ class Process:
 
     # -- the end -----------------------------------------------------------------------------------
 
-    async def _drain(self, grace: float) -> None:
-        """Claim nothing more, unwind what runs, hand it back uncharged."""
-        self._dispatch.halt()
-        await asyncio.to_thread(self._dispatch.stop)
+    async def _drain(self, dispatch: Dispatch, grace: float) -> None:
+        """Claim nothing more, unwind what runs, hand it back uncharged; all within the grace."""
+        ending = min(_ENDING_SECONDS, grace * _ENDING_SHARE)
+        over = clock.now() + grace
+        dispatch.halt()
+        await asyncio.to_thread(dispatch.stop)
         for run in list(self._runner.runs.values()):
             run.stop(Suspension("shutdown"))
-        if not await self._ended(grace):
+        if not await self._ended(over - ending - clock.now()):
             for job in list(self._runner.runs):
                 self._runner.interrupt(job)
-            if not await self._ended(_STOP_SECONDS):
-                names = ", ".join(str(job) for job in self._runner.runs)
-                log.warning("stopped with jobs that do not end: %s; their leases run out", names)
+            if not await self._ended(over - clock.now()):
+                self._give_up()
+
+    def _give_up(self) -> None:
+        names = ", ".join(
+            f"{run.job.automation} {job}" for job, run in list(self._runner.runs.items())
+        )
+        log.warning(
+            "jobs did not end within the %g s of their grace (%s): "
+            "their process ends without them, and their leases run out",
+            self._app.settings.drain,
+            names or "none that had begun",
+        )
 
     async def _ended(self, seconds: float) -> bool:
         running = set(self._running)
         if not running:
             return True
-        _, still = await asyncio.wait(running, timeout=seconds)
+        _, still = await asyncio.wait(running, timeout=max(seconds, 0.0))
         return not still
 
 

@@ -13,7 +13,8 @@ import shutil
 import socket
 import tempfile
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -45,11 +46,18 @@ async def meet(name: str, brought: object = "") -> None:
         writer.close()
 
 
-def meet_blocking(name: str, brought: object = "") -> None:
-    """As ``meet``, by a handler that blocks its whole process meanwhile."""
+@contextmanager
+def begun(name: str, brought: object = "") -> Iterator[socket.socket]:
+    """Be at the place of that name, and wait for nobody."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conn:
         conn.connect(os.environ[ADDRESS])
         conn.sendall(json.dumps([name, os.getpid(), str(brought)]).encode() + b"\n")
+        yield conn
+
+
+def meet_blocking(name: str, brought: object = "") -> None:
+    """As ``meet``, by a handler that blocks its whole process meanwhile."""
+    with begun(name, brought) as conn:
         conn.recv(100)
 
 

@@ -27,7 +27,7 @@ from tenure import (
 )
 from tenure.flow.provider import Allowance
 from tests.kit.automations import NOWHERE
-from tests.kit.meeting import meet, meet_blocking
+from tests.kit.meeting import begun, meet, meet_blocking
 
 _ALLOW: tuple[Allowance, ...] = ("plain-http", "private-address")
 _SOON = Backoff(base=0.05, cap=0.1)
@@ -214,6 +214,15 @@ async def _locked(lock: threading.Lock) -> int:
 def _unlock(lock: threading.Lock, place: str, brought: object) -> None:
     meet_blocking(place, brought)
     lock.release()
+
+
+@app.automation(backoff=_SOON)
+async def spinner(ctx: Context, place: str) -> int:
+    """Computes for ever, and never awaits anything again."""
+    with begun(place, ctx.job_id):
+        n = 0
+        while True:
+            n += 1
 
 
 @app.automation(backoff=_SOON)

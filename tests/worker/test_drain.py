@@ -20,7 +20,7 @@ def test_a_handler_that_does_not_end_in_time_is_unwound_and_handed_back(
 ) -> None:
     """After the grace it is cancelled where it stands; the job is due at once, at no cost."""
     job = rows.enqueue("stand", Order(3, "here"))
-    worker = start(drain=0.5)
+    worker = start(drain=3.0)
     meeting.wait_for("here")
     assert worker.stop() == 0
     back = rows.job(job)
@@ -65,7 +65,7 @@ def test_what_was_claimed_and_not_begun_is_handed_back(
 ) -> None:
     """A claim that waits for a slot goes back with the others."""
     jobs = [rows.enqueue("stand", Order(n, "here")) for n in range(30)]
-    worker = start(drain=0.5, concurrency=4)
+    worker = start(drain=3.0, concurrency=4)
     meeting.wait_for("here", 4)
     assert worker.stop() == 0
     assert rows.states() == {"ready": 30}
@@ -89,7 +89,7 @@ def test_a_handler_that_refuses_to_end_is_left_to_lapse_and_named(
     ) as worker:
         meeting.wait_for("here")
         worker.terminate()
-        until(lambda: worker.said(f"stopped with jobs that do not end: {job}"), "it says so")
+        until(lambda: worker.said(f"(stubborn {job})"), "it says so")
     assert rows.job(job)["state"] == "running"
     assert rows.attempts(job) == []
 

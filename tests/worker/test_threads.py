@@ -78,13 +78,13 @@ def test_a_handler_and_its_steps_run_in_one_thread_named_after_the_job(
 
 
 def test_what_a_step_raises_comes_with_the_authors_frames(begin: Begin, rows: Rows) -> None:
-    """The error's text leads from the handler through its own functions to the line that failed."""
+    """The traceback leads from the handler through its own functions to the line that failed."""
     job = rows.enqueue("traced")
     begin()
     failed = rows.until(job, "failed")
     assert failed["error_class"] == "ZeroDivisionError"
     lines = ["_through(ctx)", 'ctx.step("broken", _broken, 0)', "return 1 // n"]
-    places = [failed["error"].find(line) for line in lines]
+    places = [failed["traceback"].find(line) for line in lines]
     assert -1 not in places
     assert places == sorted(places)
 
@@ -247,7 +247,7 @@ def test_a_deaf_handler_stops_nobody_and_its_claim_is_left_to_lapse(
     others = [rows.enqueue("quick", n) for n in range(20)]
     assert rows.until_ended(20) == {"succeeded": 20, "running": 1}
     assert worker.stop() == 0
-    assert worker.said(f"stopped with jobs that do not end: {job}")
+    assert worker.said(f"grace (deaf {job})")
     row = rows.job(job)
     assert (row["state"], rows.attempts(job)) == ("running", [])
     assert {rows.job(other)["failure_count"] for other in others} == {0}
