@@ -51,17 +51,13 @@ class Job(msgspec.Struct, frozen=True):
     mode: Mode
     lane: str
     strand: int
-    home: int
     fence: int
     failures: int
     crash_count: int
-    deferral_count: int
-    created_at: datetime
     claimed_at: datetime
     input: str | None = None
     event: Event | None = None
     request: str | None = None
-    lapsed: bool = False
     lease: float = 60.0
 
 
@@ -112,18 +108,14 @@ class Send(msgspec.Struct, frozen=True):
     send: int
     send_id: UUID
     epoch: int
-    fence: int
     provider: str
-    account: str
     method: str
     url: str
-    headers: str
     body: bytes | None
     body_digest: bytes
     key: str
     wire_key: str | None
     policy: Policy
-    safe: bool
     state: CallState
     testified: bool
     status: int | None

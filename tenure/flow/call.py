@@ -6,7 +6,6 @@ the wire show the same; what cannot be a request is refused before anything is a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
@@ -43,11 +42,6 @@ class Call(msgspec.Struct, frozen=True):
     probe: Probe | None
     timeout: float
     accept: frozenset[int]
-
-    @property
-    def digest(self) -> bytes:
-        """The SHA-256 of the body."""
-        return hashlib.sha256(self.request.body).digest()
 
 
 class Body(msgspec.Struct, frozen=True):

@@ -19,7 +19,6 @@ import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, runtime_checkable
 from urllib.parse import urlencode
-from uuid import UUID
 
 import h11
 import msgspec
@@ -78,7 +77,6 @@ class Admission(msgspec.Struct, frozen=True):
     ``window`` seconds of ``admitted``, or not at all.  ``headers`` hold the key.
     """
 
-    send_id: UUID
     admitted: float
     window: float
     deadline: float

@@ -197,7 +197,6 @@ async def _admit(course: Course, asked: Asked) -> Admission:
         case "lane_paused":
             raise Waiting(paused(course.step, lane=course.call.provider.lane))
     return Admission(
-        send_id=asked.send_id,
         admitted=passed.admitted,
         window=asked.send_window,
         deadline=passed.deadline,

@@ -253,11 +253,6 @@ class Run:
         """Whether the run has ended."""
         return self._closed
 
-    @property
-    def flying(self) -> int:
-        """How many calls are under way."""
-        return len(self._flights)
-
     async def quiet(self) -> None:
         """Wait until no call is under way."""
         while self._flights:

@@ -34,9 +34,9 @@ def arrive(
     )
 
 
-def touch(database: Database, id: UUID, *, stopped: bool = False) -> bool:
-    """Say that this process lives, or has stopped; False where its record is gone."""
-    return bool(database.run("workers/touch", {"id": id, "stopped": stopped}))
+def touch(database: Database, id: UUID, *, stopped: bool = False) -> None:
+    """Say that this process lives, or has stopped; nothing where its record is gone."""
+    database.run("workers/touch", {"id": id, "stopped": stopped})
 
 
 class Bell(Protocol):

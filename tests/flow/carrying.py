@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from uuid import uuid4
 
 import msgspec
 
@@ -66,7 +65,7 @@ def at_once(now: float | None = None, *, window: float = 2.0, deadline: float = 
 
     async def admit() -> Admission:
         admitted = clock.now() if now is None else now
-        return Admission(uuid4(), admitted, window, deadline, (("idempotency-key", "k1"),))
+        return Admission(admitted, window, deadline, (("idempotency-key", "k1"),))
 
     return admit
 

@@ -236,7 +236,7 @@ from tenure.base.http import Request
 from tenure.flow.carriers import Admission, Flight, Live, Outgoing
 
 async def admit():
-    admission = Admission(uuid4(), clock.now(), float(sys.argv[2]), clock.now() + 60)
+    admission = Admission(clock.now(), float(sys.argv[2]), clock.now() + 60)
     print(admission.admitted, flush=True)
     os.kill(os.getpid(), signal.SIGSTOP)
     return admission

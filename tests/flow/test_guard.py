@@ -141,7 +141,7 @@ async def admit():
         await asyncio.open_connection("127.0.0.1", PORT)
     except CallForbidden as error:
         said["inside"] = str(error)
-    return Admission(uuid4(), clock.now(), 5.0, clock.now() + 60)
+    return Admission(clock.now(), 5.0, clock.now() + 60)
 
 async def carry():
     request = Request("GET", f"http://localhost:{PORT}/")

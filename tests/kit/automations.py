@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+from typing import cast
 
 import msgspec
 

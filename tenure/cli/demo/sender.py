@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import msgspec
 
@@ -108,7 +108,7 @@ class Sender:
 async def _admission() -> Admission:
     """Nobody's budget: a sender may send."""
     now = clock.now()
-    return Admission(send_id=uuid4(), admitted=now, window=_TIMEOUT, deadline=now + _TIMEOUT)
+    return Admission(admitted=now, window=_TIMEOUT, deadline=now + _TIMEOUT)
 
 
 def _told(delivery: Delivery, answer: Response) -> Told:

@@ -76,10 +76,9 @@ with turned as (
     select t.strand, t.leased_until from turned as t
      where t.worker_id is null and t.status = 'pending'
 )
-select t.id, t.worker_id, t.previous_worker, t.status, t.automation, t.mode, t.lane, t.strand,
-       t.home, t.fence, t.failure_count - t.failure_base as failures, t.crash_count,
-       t.deferral_count, t.request, t.created_at, t.claimed_at, i.input, e.id as event_id,
-       e.source, e.type, e.key, e.received_at, e.content_type, e.headers, e.body
+select t.id, t.worker_id, t.status, t.automation, t.mode, t.lane, t.strand, t.fence,
+       t.failure_count - t.failure_base as failures, t.crash_count, t.request, t.claimed_at,
+       i.input, e.id as event_id, e.source, e.type, e.key, e.received_at, e.content_type, e.headers, e.body
   from turned as t
   left join lateral (select n.input::text as input from tenure.inputs as n
                       where n.job_id = t.id limit 1) as i on true

@@ -23,18 +23,15 @@ with told as (
 ), back as (
     update tenure.jobs as j
        set worker_id = null, previous_worker = null, claimed_at = null, heartbeat_at = null,
-           status = case when t.ended = 'hold' or j.request = 'hold'
-                         then 'held' else 'pending' end,
-           leased_until = case when t.ended = 'hold' or j.request = 'hold'
-                               then 'infinity'::timestamptz
+           status = case when t.ended = 'hold' or j.request = 'hold' then 'held' else 'pending' end,
+           leased_until = case when t.ended = 'hold' or j.request = 'hold' then 'infinity'
                                -- A cancel is taken up by the next claim, at once.
                                when j.request = 'cancel' then tenure.clock()
                                else tenure.clock() + make_interval(secs => t.delay) end,
            failure_count = j.failure_count + (t.ended = 'failure')::integer,
            deferral_count = j.deferral_count + (t.ended <> 'failure')::integer,
            strand = case when j.request is null then coalesce(t.strand, j.home) else j.home end,
-           request = case when t.ended = 'hold' or j.request = 'hold'
-                          then null else j.request end,
+           request = case when t.ended = 'hold' or j.request = 'hold' then null else j.request end,
            waiting_on = t.waits::json
       from told as t
      where t.id = j.id and j.id = any (array(select h.id from held as h))

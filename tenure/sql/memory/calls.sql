@@ -6,8 +6,8 @@
 -- Index: the primary keys.
 -- Zero rows: nothing was sent yet.
 select distinct on (c.job_id, c.step)
-       c.job_id, c.step, c.send, c.send_id, c.epoch, c.fence, c.provider, c.account, c.method,
-       c.url, c.headers::text as headers, c.body, c.body_digest, c.key, c.wire_key, c.policy, c.safe,
+       c.job_id, c.step, c.send, c.send_id, c.epoch, c.provider, c.method, c.url, c.body,
+       c.body_digest, c.key, c.wire_key, c.policy,
        coalesce(o.state, e.state, c.state) as state,
        o.state is null and e.state is not null as testified,
        coalesce(o.status, e.status, c.status) as status,

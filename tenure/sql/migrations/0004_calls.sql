@@ -167,7 +167,6 @@ create table tenure.event_conflicts (
     body bytea not null,
     count integer not null default 1,
     first_at timestamptz not null default tenure.clock(),
-    decided_by text,
     primary key (source, key_hash, digest)
 );
 comment on table tenure.event_conflicts is

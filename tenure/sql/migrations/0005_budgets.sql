@@ -17,7 +17,6 @@ create table tenure.budgets (
     admitted timestamptz[] not null default '{}',
     ring integer[] not null default '{}',
     ring_slice bigint not null default 0,
-    total bigint not null default 0,
     constraint one_budget_of_a_scope unique (provider, account, name, scope),
     constraint units_are_positive check (units > 0),
     constraint window_is_positive check (counted > 0)

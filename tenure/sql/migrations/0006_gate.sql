@@ -79,7 +79,6 @@ create function tenure.gate_take(p_budgets integer[], p_costs integer[], p_calls
     as $$
         update tenure.budgets as b
            set last_at = p_at,
-               total = b.total + p_calls * t.cost,
                admitted = case when b.units <= 64
                                then tenure.log_with(b, p_calls * t.cost, p_at) else '{}' end,
                ring = case when b.units > 64

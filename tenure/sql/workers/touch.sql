@@ -3,7 +3,7 @@
 -- Returns: one row: the database's clock.
 -- Locks: the worker's own row.
 -- Index: the primary key.
--- Zero rows: its record was removed; it arrives anew.
+-- Zero rows: its record was removed; nothing is noted.
 update tenure.workers as w
    set last_seen = tenure.clock(),
        idle = w.idle and not %(stopped)s,
