@@ -10,6 +10,5 @@ select a.name, (select count(*)
   from tenure.automations as a
  where not exists (
        select from tenure.workers as w
-        where a.name = any (w.automations) and w.stopped_at is null and w.kind <> 'quarantine'
-          and w.last_seen > tenure.now() - interval '60 s')
+        where a.name = any (w.automations) and w.kind <> 'quarantine' and tenure.alive(w))
  order by a.name

@@ -5,5 +5,5 @@
 -- Zero rows: no worker is alive.
 select w.host, w.pid, w.kind, w.automations
   from tenure.workers as w
- where w.stopped_at is null and w.last_seen > tenure.now() - interval '60 s'
+ where tenure.alive(w)
  order by w.host, w.pid
