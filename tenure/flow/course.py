@@ -189,6 +189,8 @@ class Course:
 
     def held(self, send: Send | Asked, why: str, *, status: int | None = None) -> Suspension:
         """The suspension that asks a person what became of a send; ``status``: its answer's."""
+        if isinstance(send, Send):
+            status = send.status
         came = "nobody knows what came of it" if status is None else "its answer does not tell"
         question = (
             f"Did {send.method} {send.url} happen? It was sent to {send.provider} under key "
