@@ -84,7 +84,7 @@ def run(seconds: float, *, failover: bool) -> dict[str, object]:
         database.close()
         payments = stack.enter_context(Emulator(stripe(_WIDE)))
         crm = stack.enter_context(Emulator(generic(_WIDE)))
-        environ = providers(stripe=payments.url, crm=crm.url)
+        environ = {**providers(stripe=payments.url, crm=crm.url), "TENURE_LOG": "ERROR"}
         workers = [
             stack.enter_context(Worker(url, environ=environ, settings=_SETTINGS)) for _ in range(2)
         ]
