@@ -30,6 +30,7 @@ from tenure.store import events
 from tenure.store.database import Database
 from tenure.web.listening import Server, address_of, bind
 from tenure.web.server import asgi, declare
+from tests.kit import facts
 
 DEADLINE = 20.0
 LIMIT = 100_000
@@ -174,8 +175,8 @@ def cut(conn: psycopg.Connection, name: str) -> None:
 
 
 def until(ask: Callable[[], T | None]) -> T:
-    """What ``ask`` answers, as soon as it answers anything but nothing."""
-    deadline = now() + DEADLINE
-    while not (answer := ask()):
-        assert now() < deadline
-    return answer
+    """What ``ask`` answers, once it answers anything but nothing; asked at a person's pace.
+
+    Asking a server as fast as a loop can opens more connections than it may have files.
+    """
+    return facts.until(ask, within=DEADLINE)
